@@ -1,0 +1,89 @@
+"""What a run may be told, typed and frozen; the only place with defaults.
+
+The command line (or a script) makes one `Settings` and passes it on; nothing below reads the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .errors import UsageError
+
+CHART = "oci://ghcr.io/prometheus-community/charts/kube-prometheus-stack"
+CHART_VERSION = "88.5.3"
+DEFAULT_NAMESPACE = "monitoring"
+DEFAULT_RELEASE = "kube-prometheus-stack"
+
+Stack = Literal["auto", "install", "reuse"]
+Dcgm = Literal["auto", "operator", "exporter", "none"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """Everything that `install`, `render`, `status` and `uninstall` may be told."""
+
+    kubeconfig: str | None = None
+    """Path of the kubeconfig; None: kubectl's own search order ($KUBECONFIG, ~/.kube/config, in-cluster)."""
+    context: str | None = None
+    """Context of the kubeconfig; None: its current one."""
+    namespace: str | None = None
+    """Where the stack and kvobs' own objects go, created if it is missing; None: where kvobs already is, else
+    where the reused Prometheus is, else `DEFAULT_NAMESPACE`."""
+    release: str = DEFAULT_RELEASE
+    """Name of the Helm release that kvobs makes when there is no stack yet."""
+
+    stack: Stack = "auto"
+    """auto: reuse what is there, install where nothing is; install: always our own release; reuse: never one."""
+    prometheus: str | None = None
+    """NAMESPACE/NAME of the Prometheus object to use, where there are several."""
+    grafana: str | None = None
+    """NAMESPACE/NAME of the Grafana to use, where there are several; `none`: monitors only, no dashboards."""
+
+    chart: str = CHART
+    """kube-prometheus-stack: an OCI reference or the path of a chart."""
+    chart_version: str | None = None
+    """Version of the chart; None: the one kvobs is tested with for `CHART`, whatever it holds for another."""
+    values: tuple[Mapping[str, Any], ...] = ()
+    """Helm values of the user, as documents, the last one wins."""
+    set_values: tuple[str, ...] = ()
+    """Helm's `--set` expressions, read as Helm reads them, after `values`."""
+    helm: str = "helm"
+    """The helm executable, looked up on PATH when it is a bare name."""
+
+    datasources: tuple[str, ...] = ()
+    """TYPE=UID[:NAME] of the Grafana datasources to use, where those that are found do not decide it."""
+    dashboards: tuple[str, ...] = ()
+    """Dashboard files or folders to load beside the shipped ones."""
+    dcgm: Dcgm = "auto"
+    """How GPU metrics are scraped; `operator` takes the field of a ClusterPolicy even where another owns it."""
+    vllm_namespace: str | None = None
+    """Look for vLLM in this namespace only."""
+    vllm_selector: str | None = None
+    """Label selector of the Services in front of vLLM, where they are not recognised by themselves."""
+    vllm_port: str | None = None
+    """Name or number of the port that serves /metrics, where it is not recognised by itself."""
+
+    wait: bool = True
+    """Wait until the workloads are ready and the Prometheus object is Available."""
+    timeout_s: int = 600
+    """How long Helm and the wait may take, each, in seconds."""
+    request_timeout_s: float = 30.0
+    """How long one request to the API server may take, in seconds."""
+
+    def __post_init__(self) -> None:
+        for field in ("prometheus", "grafana"):
+            given = getattr(self, field)
+            if given is None or (field == "grafana" and given == "none"):
+                continue
+            namespace, slash, name = given.partition("/")
+            if not (namespace and slash and name) or "/" in name:
+                raise UsageError(f"{field}: {given!r} is not NAMESPACE/NAME", hint="for example: monitoring/k8s")
+        if self.timeout_s <= 0 or self.request_timeout_s <= 0:
+            raise UsageError("a time-out must be more than 0 seconds")
+
+    @property
+    def pinned_chart_version(self) -> str | None:
+        """The version to ask for: the user's, else the pinned one for the default chart."""
+        return self.chart_version or (CHART_VERSION if self.chart == CHART else None)
