@@ -1,0 +1,132 @@
+"""Files, folders and standard input: what is read, and what is written without ever being half there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..dashboard.jsontext import read_json
+from ..errors import ActionError, DocumentError, KvobsError, UsageError
+from ..stack.values_files import read_values as parse_values
+
+STDIN = "-"
+
+MAX_BYTES = 1024 * 1024 * 1024
+"""The largest input that is read, in bytes; a guard against devices and mistakes."""
+
+
+def found(source: str) -> list[str]:
+    """Return the documents that a source names: itself, or the `.json` files under a folder, sorted."""
+    path = Path(source)
+    if source == STDIN or not path.is_dir():
+        return [source]
+    try:
+        files = sorted(str(each) for each in path.rglob("*.json") if each.is_file())
+    except OSError as error:
+        raise DocumentError(f"{source} cannot be listed: {error.strerror}") from error
+    if not files:
+        raise DocumentError(f"no .json file under {source}")
+    return files
+
+
+def read_bytes(source: str) -> bytes:
+    """Return the content of a file, or of standard input for `-`."""
+    if source == STDIN:
+        content = sys.stdin.buffer.read(MAX_BYTES + 1)
+    else:
+        try:
+            with open(source, "rb") as stream:
+                content = stream.read(MAX_BYTES + 1)
+        except FileNotFoundError as error:
+            raise DocumentError(f"{source} does not exist") from error
+        except OSError as error:
+            raise DocumentError(f"{source} cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise DocumentError(f"{source!r} is no path: {error}") from error
+    if len(content) > MAX_BYTES:
+        raise DocumentError(f"{source} has more than {MAX_BYTES:,} bytes")
+    return content
+
+
+def read_documents(sources: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """Yield each document that the sources name with its place, or the error in its stead."""
+    for source in sources:
+        try:
+            places = found(source)
+        except KvobsError as error:
+            yield source, error
+            continue
+        for place in places:
+            try:
+                yield place, read_json(read_bytes(place)).document
+            except KvobsError as error:
+                yield place, error
+
+
+def read_values(path: str) -> dict[str, Any]:
+    """Return a Helm values file (`-` is standard input) as Helm reads it; raise UsageError for no such."""
+    try:
+        text = read_bytes(path).decode()
+    except DocumentError as error:
+        raise UsageError(f"--values: {error}", hint=error.hint) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--values {path} is not UTF-8 text: offset {error.start}") from error
+    return parse_values(text, where=path)
+
+
+def write_files(directory: str, files: Mapping[str, bytes]) -> list[str]:
+    """Write files into a folder, which is made if missing, each atomically; return their paths."""
+    paths = {os.path.join(directory, name): content for name, content in files.items()}
+    for path, content in paths.items():
+        write_atomic(path, content)
+    return list(paths)
+
+
+def write_atomic(path: str, content: bytes) -> None:
+    """Write a file so that whoever reads it finds the old content or the new, and never a part.
+
+    An existing file keeps its mode, and a symbolic link stays one. Folders are made. Raise ActionError.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _replace(target, content, _mode_for(target))
+    except OSError as error:
+        raise ActionError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _replace(target: Path, content: bytes, mode: int) -> None:
+    # In the same folder: only within one file system is a rename one step.
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fchmod(stream.fileno(), mode)
+            os.fsync(stream.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    # The rename itself is safe on disk only once its folder is.
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _mode_for(target: Path) -> int:
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        umask = os.umask(0)
+        os.umask(umask)
+        return 0o666 & ~umask

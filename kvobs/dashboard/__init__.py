@@ -1,0 +1,1 @@
+"""PURE. What a Grafana dashboard is: its shape, its references, and the patch."""

@@ -1,0 +1,1 @@
+"""Measurements, printed as Markdown tables for the README."""

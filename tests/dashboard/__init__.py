@@ -1,0 +1,1 @@
+"""Tests of what a dashboard is, and of the patch."""
