@@ -1,0 +1,1 @@
+"""IO. One module per outside system; each translates its errors and decides nothing."""
