@@ -1,0 +1,1 @@
+"""PURE. What stands on the cluster, what gets applied, and who owns it."""

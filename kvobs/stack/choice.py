@@ -1,0 +1,388 @@
+"""Which Prometheus and which Grafana kvobs works for: what is there, what the user asked for, what is ours.
+
+Nothing is guessed. A mixture that this module does not understand is an `Undecided` that names what was found
+and the flag that decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from ..errors import Undecided, UsageError
+from ..settings import DEFAULT_NAMESPACE, DEFAULT_RELEASE, Settings
+from .applyset import Record, read_record
+from .facts import Facts, Grafana, Object, Prometheus, Sidecar, Workload
+from .notes import Note
+from .values import (
+    deep_merge,
+    grafana_of,
+    prometheus_of,
+    set_integers,
+    stack_values,
+    user_values,
+    value_at,
+    wants_admin_secret,
+)
+
+PROMETHEUS_KIND = "Prometheus.monitoring.coreos.com"
+
+_SECOND_STACK = (
+    "to bring a Prometheus and a Grafana for the operator that is there: --stack install"
+    " --set prometheusOperator.enabled=false --set crds.enabled=false"
+)
+
+_Kind = TypeVar("_Kind", Prometheus, Grafana)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DesiredRelease:
+    """The Helm release that kvobs makes and keeps."""
+
+    namespace: str
+    name: str
+    chart: str
+    version: str | None
+    """None: whatever version the chart at that place has."""
+    values: Mapping[str, Any] = field(repr=False)
+    """The user's values over kvobs' own; may hold secrets of the user, hence in no repr."""
+    set_integers: tuple[str, ...] = ()
+    """Those of the user's `--set` that Helm has to read itself (`stack.values.set_integers`)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """What monitors and dashboards are made for."""
+
+    namespace: str
+    """Where kvobs' own objects go."""
+    prometheus: Prometheus
+    grafana: Grafana | None
+    """None: not there yet, or none wanted."""
+    sidecar: Sidecar | None
+    """None: dashboards are not loaded."""
+    datasources: Mapping[str, tuple[str, str | None]]
+    """Datasource type -> (UID, name): what references of that type are patched to."""
+    known: tuple[Mapping[str, Any], ...] | None
+    """The datasources of the live Grafana as `patch_dashboard` wants them; None: unknown."""
+    release: DesiredRelease | None
+    """Our own release, where the stack is (or becomes) ours."""
+    admin_secret: str | None
+    """Name of the Secret with Grafana's administrator that kvobs makes; None where somebody else takes care."""
+    live: bool
+    """Whether `prometheus` was seen, or is what the chart will make."""
+    record: Record
+    notes: tuple[Note, ...] = ()
+
+
+def parent_of(facts: Facts, namespace: str | None) -> Object | None:
+    """Return kvobs' ApplySet parent: the one in *namespace*, else the only one there is.
+
+    Raises `Undecided` when another namespace holds one, since dashboards and targets would be doubled.
+    """
+    by_namespace = {parent["metadata"]["namespace"]: parent for parent in facts.parents}
+    if namespace is None:
+        if len(by_namespace) > 1:
+            raise Undecided(
+                f"kvobs is installed in several namespaces: {', '.join(sorted(by_namespace))}",
+                hint="say which one with --namespace",
+            )
+        return next(iter(by_namespace.values()), None)
+    if namespace not in by_namespace and by_namespace:
+        there = ", ".join(sorted(by_namespace))
+        raise Undecided(
+            f"kvobs is already installed in namespace {there}; a second install in {namespace} would load every"
+            " dashboard and scrape every target twice",
+            hint=f"use that one: --namespace {sorted(by_namespace)[0]}",
+        )
+    return by_namespace.get(namespace)
+
+
+def choose(facts: Facts, settings: Settings) -> Target:
+    """Decide which stack is used, from live objects and the record of earlier runs.
+
+    Raises `Undecided` (nothing is to be changed) or `UsageError` (a flag contradicts what is recorded).
+    """
+    parent = parent_of(facts, settings.namespace)
+    record = read_record(parent) if parent is not None else Record()
+    settings = _as_before(settings, record, facts)
+    if record.release is not None:
+        if settings.stack == "reuse":
+            raise UsageError(
+                f"--stack reuse, but the stack here is our own Helm release {record.release.name}",
+                hint="leave the flag out, or run kvobs uninstall first",
+            )
+        if settings.release not in (DEFAULT_RELEASE, record.release.name):
+            raise UsageError(
+                f"--release {settings.release}, but kvobs already made release {record.release.name} in namespace"
+                f" {record.release.namespace}",
+                hint="leave the flag out, or run kvobs uninstall first",
+            )
+        return _ours(facts, settings, record, record.release.namespace, record.release.name)
+
+    home = parent["metadata"]["namespace"] if parent is not None else settings.namespace
+    if settings.stack == "install" or (settings.stack == "auto" and _nothing(facts)):
+        namespace = home or DEFAULT_NAMESPACE
+        if settings.prometheus or settings.grafana:
+            flag = "--prometheus" if settings.prometheus else "--grafana"
+            raise UsageError(
+                f"{flag} chooses what is already there, but a stack of our own would be installed",
+                hint="leave it out, or say --stack reuse",
+            )
+        if any((each.namespace, each.name) == (namespace, settings.release) for each in facts.releases):
+            raise Undecided(
+                f"Helm release {settings.release} already exists in namespace {namespace}, and kvobs did not make it",
+                hint="choose another name with --release, or another place with --namespace",
+            )
+        return _ours(facts, settings, record, namespace, settings.release)
+    return _reused(facts, settings, record, home)
+
+
+def _as_before(settings: Settings, record: Record, facts: Facts) -> Settings:
+    """*settings* with what an earlier run was told wherever this one is told nothing else.
+
+    A Prometheus or Grafana that is gone is no longer meant.
+    """
+    told = record.settings
+    there = {f"{each.namespace}/{each.name}" for each in [*facts.prometheuses]} | {
+        "none",
+        *(f"{each.namespace}/{each.name}" for each in facts.grafanas),
+    }
+    prometheus, grafana = told.get("prometheus"), told.get("grafana")
+    return replace(
+        settings,
+        stack="reuse" if settings.stack == "auto" and told.get("stack") == "reuse" else settings.stack,
+        prometheus=settings.prometheus or (prometheus if prometheus in there else None),
+        grafana=settings.grafana or (grafana if grafana in there else None),
+        datasources=settings.datasources or tuple(told.get("datasources") or ()),
+    )
+
+
+def _nothing(facts: Facts) -> bool:
+    """Whether no stack is there; CRDs that an earlier uninstall left behind do not count."""
+    return not (facts.operators or facts.prometheuses or facts.grafanas)
+
+
+def _ours(facts: Facts, settings: Settings, record: Record, namespace: str, name: str) -> Target:
+    given = user_values(settings.values, settings.set_values)
+    values = stack_values(given, admin_secret=admin_secret_name(name))
+    theirs = [each for each in facts.operators if each.release != (namespace, name)]
+    if theirs and value_at(values, "prometheusOperator.enabled", True) is not False:
+        raise Undecided(
+            f"{_named(theirs)} runs here; a second Prometheus Operator would fight with it over every object",
+            hint=_SECOND_STACK,
+        )
+    live = next((each for each in facts.prometheuses if each.release == (namespace, name)), None)
+    prometheus = live or prometheus_of(name, namespace, values)
+    if prometheus is None:
+        raise UsageError(
+            "the values switch Prometheus off, so there is nothing that monitors and dashboards could be made for",
+            hint="leave prometheus.enabled out, or use the Prometheus that you have: --stack reuse",
+        )
+    seen = next((each for each in facts.grafanas if each.release == (namespace, name)), None)
+    foretold = grafana_of(name, namespace, values)
+    grafana = (
+        seen
+        if seen is None or seen.datasources or foretold is None
+        else replace(seen, datasources=foretold.datasources)
+    )
+    grafana = grafana or foretold
+    sidecar = grafana.sidecar if grafana else None
+    return Target(
+        namespace=namespace,
+        prometheus=prometheus,
+        grafana=grafana,
+        sidecar=sidecar,
+        datasources=_datasources(grafana, prometheus, settings) if sidecar else _given(settings),
+        known=_known(grafana),
+        release=DesiredRelease(
+            namespace=namespace,
+            name=name,
+            chart=settings.chart,
+            version=settings.pinned_chart_version,
+            values=values,
+            set_integers=set_integers(deep_merge(*settings.values), settings.set_values),
+        ),
+        admin_secret=admin_secret_name(name) if wants_admin_secret(given) else None,
+        live=live is not None,
+        record=record,
+        notes=_sidecar_notes(sidecar, grafana),
+    )
+
+
+def _reused(facts: Facts, settings: Settings, record: Record, home: str | None) -> Target:
+    prometheus = _one(
+        "Prometheus object",
+        facts.prometheuses,
+        settings.prometheus,
+        "--prometheus",
+        found=_found(facts),
+        none=_SECOND_STACK if facts.operators else "--stack install brings a stack of its own, with its own Grafana",
+    )
+    without_grafana = settings.grafana == "none"
+    grafana: Grafana | None = None
+    if not without_grafana:
+        with_sidecar = tuple(each for each in facts.grafanas if each.sidecar is not None)
+        grafana = _one(
+            "Grafana with a dashboard sidecar",
+            with_sidecar if settings.grafana is None else facts.grafanas,
+            settings.grafana,
+            "--grafana",
+            found=_found(facts),
+            none="to apply the monitors only, and load kvobs render's dashboards yourself: --grafana none",
+        )
+        if grafana.sidecar is None:
+            raise Undecided(
+                f"Grafana {grafana.namespace}/{grafana.name} has no dashboard sidecar, so no ConfigMap reaches it",
+                hint="enable grafana.sidecar.dashboards in its chart, or apply monitors only: --grafana none",
+            )
+    if settings.stack == "auto":
+        tracked = prometheus.tracked_by or (grafana.tracked_by if grafana else None)
+        if tracked:
+            raise Undecided(
+                f"{tracked} tracks the stack with Prometheus {prometheus.namespace}/{prometheus.name}, and would undo"
+                " what is changed beside it",
+                hint="hand it the output of kvobs render; or, to add monitors and dashboards beside it all the same:"
+                " --stack reuse",
+            )
+        if not facts.operators:
+            raise Undecided(
+                f"Prometheus object {prometheus.namespace}/{prometheus.name} is here, but no Prometheus Operator was"
+                " found that reads its monitors",
+                hint="if one runs elsewhere or under another image name: --stack reuse",
+            )
+    return Target(
+        namespace=home or prometheus.namespace,
+        prometheus=prometheus,
+        grafana=grafana,
+        sidecar=grafana.sidecar if grafana else None,
+        datasources=_datasources(grafana, prometheus, settings) if grafana else _given(settings),
+        known=_known(grafana),
+        release=None,
+        admin_secret=None,
+        live=True,
+        record=record,
+        notes=()
+        if grafana
+        else (Note("no-grafana", "No dashboards are loaded, as --grafana none asks; kvobs render has them."),),
+    )
+
+
+def _found(facts: Facts) -> str:
+    """Say in words what of a stack is there."""
+    parts = [
+        _counted(facts.operators, "Prometheus Operator"),
+        _counted(facts.prometheuses, "Prometheus object"),
+        _counted(tuple(g for g in facts.grafanas if g.sidecar), "Grafana with a dashboard sidecar"),
+        _counted(tuple(g for g in facts.grafanas if not g.sidecar), "Grafana without a dashboard sidecar"),
+    ]
+    if PROMETHEUS_KIND not in facts.kinds:
+        parts.append("no Prometheus Operator CRDs")
+    return ", ".join(part for part in parts if part)
+
+
+def _counted(those: Sequence[Workload | Prometheus | Grafana], word: str) -> str:
+    return f"{word} {_named(those)}" if those else f"no {word}" if "without" not in word else ""
+
+
+def _named(those: Sequence[Workload | Prometheus | Grafana]) -> str:
+    return " and ".join(f"{each.namespace}/{each.name}" for each in those)
+
+
+def _one(word: str, those: Sequence[_Kind], wanted: str | None, flag: str, *, found: str, none: str) -> _Kind:
+    """Return the one of *those* that is meant; *none* is the hint for when there is none at all."""
+    if wanted is not None:
+        for each in those:
+            if f"{each.namespace}/{each.name}" == wanted:
+                return each
+        raise Undecided(f"{flag} {wanted}: no such {word}; found here: {found}", hint=none)
+    if len(those) > 1:
+        raise Undecided(f"several can be meant: {word} {_named(those)}", hint=f"say which one: {flag} NAMESPACE/NAME")
+    if not those:
+        raise Undecided(f"no {word} was found; on this cluster: {found}", hint=none)
+    return those[0]
+
+
+def _datasources(
+    grafana: Grafana | None, prometheus: Prometheus, settings: Settings
+) -> dict[str, tuple[str, str | None]]:
+    """Return type -> (UID, name): what the user gave, and for Prometheus otherwise the source that is meant.
+
+    That is the one whose URL leads to *prometheus*, else the default one, else the only one; of several that lead
+    there, the default one, since they are as good as each other.
+    """
+    given = _given(settings)
+    if "prometheus" in given or grafana is None:
+        return given
+    sources = [each for each in grafana.datasources if each.type == "prometheus" and each.uid]
+    leading = [each for each in sources if leads_to(each.url, prometheus)]
+    for candidates in (leading, [each for each in leading or sources if each.is_default], sources):
+        if len(candidates) == 1:
+            return {**given, "prometheus": (str(candidates[0].uid), candidates[0].name)}
+    where = f"Grafana {grafana.namespace}/{grafana.name}"
+    if sources:
+        named = ", ".join(f"{each.name} ({each.uid})" for each in sources)
+        raise Undecided(
+            f"{where} has several datasources of type prometheus, and none is known to lead to"
+            f" {prometheus.namespace}/{prometheus.name}: {named}",
+            hint="say which one: --datasource prometheus=UID",
+        )
+    raise Undecided(
+        f"no datasource of type prometheus was found for {where} in any ConfigMap or Secret that it reads",
+        hint="say its UID (Grafana, Connections, Data sources; it stands in the address): --datasource prometheus=UID",
+    )
+
+
+def leads_to(url: str, prometheus: Prometheus) -> bool:
+    """Whether a datasource's URL is a Service of that Prometheus.
+
+    >>> from kvobs.stack.facts import Prometheus
+    >>> p = Prometheus(namespace="mon", name="k8s", service_monitor_selector={}, pod_monitor_selector={},
+    ...     service_monitor_namespace_selector={}, pod_monitor_namespace_selector={}, keeps_metrics=False,
+    ...     available=True, release=None, tracked_by=None, service="prometheus-k8s")
+    >>> [leads_to(f"http://{host}:9090/", p) for host in ("prometheus-k8s.mon", "prometheus-k8s.mon.svc.cluster.local")]
+    [True, True]
+    >>> leads_to("http://prometheus-k8s.other:9090", p)
+    False
+    """
+    host = (urlsplit(url).hostname or "").split(".")
+    return host[0] in (prometheus.service, "prometheus-operated") and host[1:2] == [prometheus.namespace]
+
+
+def _given(settings: Settings) -> dict[str, tuple[str, str | None]]:
+    """Read `--datasource TYPE=UID[:NAME]`; raises `UsageError`."""
+    given: dict[str, tuple[str, str | None]] = {}
+    for text in settings.datasources:
+        kind, equals, rest = text.partition("=")
+        uid, _, name = rest.partition(":")
+        if not (kind and equals and uid):
+            raise UsageError(f"--datasource {text!r} is not TYPE=UID or TYPE=UID:NAME", hint="prometheus=abc123")
+        given[kind] = (uid, name or None)
+    return given
+
+
+def _known(grafana: Grafana | None) -> tuple[Mapping[str, Any], ...] | None:
+    """The datasources of a Grafana for `patch_dashboard`; None where not one was read."""
+    if grafana is None:
+        return None
+    return (
+        tuple(
+            {"uid": each.uid, "name": each.name, "type": each.type, "default": each.is_default}
+            for each in grafana.datasources
+        )
+        or None
+    )
+
+
+def _sidecar_notes(sidecar: Sidecar | None, grafana: Grafana | None) -> tuple[Note, ...]:
+    if sidecar is not None:
+        return ()
+    what = f"Grafana {grafana.namespace}/{grafana.name} has" if grafana else "the values leave Grafana with"
+    return (Note("no-sidecar", f"No dashboards are loaded: {what} no dashboard sidecar."),)
+
+
+def admin_secret_name(release: str) -> str:
+    """Name of the Secret with the Grafana admin's password that kvobs makes for *release*."""
+    return f"{release}-grafana-admin"

@@ -1,0 +1,232 @@
+"""What stands on the cluster, as far as an install cares: typed facts, made from live objects.
+
+The adapter lists raw objects; the functions of this package turn them into these values, and the plan reads
+nothing else. What is there is decided from live objects, never from Helm releases alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Object = Mapping[str, Any]
+"""A Kubernetes object (or a part of one) as the API server sends it."""
+
+Selector = Mapping[str, Any] | None
+"""A LabelSelector; None selects nothing (or, for a namespace selector, the object's own namespace)."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ref:
+    """Which object: kind with its group (`ServiceMonitor.monitoring.coreos.com`), namespace (or ""), name."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind.partition('.')[0]} {where}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prometheus:
+    """One Prometheus object of the Prometheus Operator."""
+
+    namespace: str
+    name: str
+    service_monitor_selector: Selector
+    service_monitor_namespace_selector: Selector
+    pod_monitor_selector: Selector
+    pod_monitor_namespace_selector: Selector
+    keeps_metrics: bool
+    """Whether it stores on a volume that outlives the pod (`spec.storage`)."""
+    available: bool
+    release: tuple[str, str] | None
+    """(namespace, name) of the Helm release that made it, by its annotations."""
+    tracked_by: str | None
+    """The GitOps tool that would undo changes, in words: `Argo CD application x`, `Flux HelmRelease ns/x`."""
+    service: str | None = None
+    """Name of the Service in front of it (port 9090), else None; `prometheus-operated` is the last resort."""
+    service_port: str = "http-web"
+    """Name (or number) of that Service's port."""
+    ignores_namespace_selectors: bool = False
+    """`spec.ignoreNamespaceSelectors`: a monitor then reaches its own namespace only."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sidecar:
+    """What Grafana's dashboard sidecar looks for."""
+
+    label: str
+    label_value: str | None
+    """None: any value."""
+    namespaces: tuple[str, ...] | None
+    """None: all namespaces."""
+    folder_annotation: str | None
+    resource: str = "both"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DatasourceFact:
+    """One provisioned Grafana datasource."""
+
+    uid: str | None
+    name: str
+    type: str
+    url: str
+    is_default: bool
+    where: str
+    """The object it was read from, in words."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grafana:
+    """One Grafana workload."""
+
+    namespace: str
+    name: str
+    kind: str
+    sidecar: Sidecar | None
+    service: str | None
+    service_port: str | int | None
+    release: tuple[str, str] | None
+    tracked_by: str | None
+    admin_secret: str | None
+    """Name of the Secret with the admin's password, as the workload names it."""
+    datasource_label: str | None = None
+    datasource_label_value: str | None = None
+    datasources: tuple[DatasourceFact, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Workload:
+    """A Deployment (or alike) that is only counted: an operator."""
+
+    kind: str
+    namespace: str
+    name: str
+    release: tuple[str, str] | None = None
+    tracked_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServicePort:
+    """One port of a Service."""
+
+    name: str | None
+    port: int
+    target: str | int
+    """The container port's name or number (`targetPort`; the Service's own port when it is absent)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Service:
+    """A Service, and which pods stand behind it by its selector."""
+
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    selector: Mapping[str, str]
+    ports: tuple[ServicePort, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricsPod:
+    """A pod that serves metrics kvobs wants: a vLLM server or a DCGM exporter."""
+
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    ports: Mapping[int, str | None]
+    """Declared container ports: number -> name."""
+    metrics_port: int | None
+    """The port that serves /metrics, as far as the pod tells (arguments, probes, the only port)."""
+    recognised_by: str
+    """Why it was taken for one, in words."""
+    owner: str = ""
+    """Name of the workload it belongs to (its Deployment, StatefulSet, …), else its own."""
+    scheme: str = "http"
+    """`https` where the server was given a certificate."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Monitor:
+    """A ServiceMonitor or PodMonitor."""
+
+    kind: str
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    selector: Selector
+    namespace_selector: Mapping[str, Any]
+    endpoints: tuple[Object, ...]
+    ours: bool
+    """Whether kvobs manages it (`app.kubernetes.io/managed-by: kvobs`)."""
+    release: tuple[str, str] | None = None
+    """(namespace, name) of the Helm release that made it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClusterPolicy:
+    """The GPU Operator's ClusterPolicy, its DCGM monitor part."""
+
+    name: str
+    api_version: str
+    exporter_enabled: bool
+    monitor_enabled: bool | None
+    """None: the field is not there."""
+    additional_labels: Mapping[str, str]
+    managers: Mapping[str, tuple[str, ...]]
+    """Path below spec.dcgmExporter.serviceMonitor (`enabled`, `additionalLabels.x`) -> field managers."""
+    release: tuple[str, str] | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Release:
+    """A Helm release, by the labels of its storage objects (their content is never read)."""
+
+    namespace: str
+    name: str
+    status: str
+    revision: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoadedDashboard:
+    """A dashboard that a sidecar would load, as found in a ConfigMap or Secret of the cluster."""
+
+    uid: str | None
+    title: str | None
+    where: str
+    """`namespace/configmap[key]`."""
+    ours: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """One look at a cluster."""
+
+    server_version: str
+    kinds: frozenset[str]
+    """Served kinds with their group: `Prometheus.monitoring.coreos.com`, `Service`."""
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Name -> labels."""
+    operators: tuple[Workload, ...] = ()
+    prometheuses: tuple[Prometheus, ...] = ()
+    grafanas: tuple[Grafana, ...] = ()
+    services: tuple[Service, ...] = ()
+    monitors: tuple[Monitor, ...] = ()
+    vllm_pods: tuple[MetricsPod, ...] = ()
+    dcgm_pods: tuple[MetricsPod, ...] = ()
+    cluster_policies: tuple[ClusterPolicy, ...] = ()
+    gpu_nodes: int = 0
+    releases: tuple[Release, ...] = ()
+    dashboards: tuple[LoadedDashboard, ...] = ()
+    parents: tuple[Object, ...] = ()
+    """ApplySet parent ConfigMaps of kvobs, raw."""
+    secrets: frozenset[tuple[str, str]] = frozenset()
+    """(namespace, name) of the Secrets that carry kvobs' label; their content is never read."""
+    unasked: Mapping[str, str] = field(default_factory=dict)
+    """What could not be asked (no right, no such kind served any more) -> why."""

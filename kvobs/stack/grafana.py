@@ -1,0 +1,298 @@
+"""Recognise Grafana: its sidecars, what they load, the datasources it is provisioned with."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from .facts import DatasourceFact, Grafana, LoadedDashboard, Object, Service, Sidecar
+from .objects import is_ours
+from .selectors import matches
+from .workloads import (
+    containers_of,
+    environment_of,
+    helm_release,
+    image_name,
+    labels_of,
+    name_of,
+    namespace_of,
+    selects_pod,
+    template_of,
+    tracked_by,
+)
+
+_IMAGES = ("grafana", "grafana-oss", "grafana-enterprise")
+_PORT = 3000
+_DATASOURCE_FOLDER = "provisioning/datasources"
+
+Found = MutableMapping[str, str]
+"""What could not be read, in words -> why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SidecarLabels:
+    """What to list so that the Grafanas of a cluster can be understood."""
+
+    dashboards: tuple[str, ...]
+    """Label selectors of dashboards (`grafana_dashboard=1`)."""
+    datasources: tuple[str, ...]
+    """Label selectors of datasources."""
+    mounted: tuple[tuple[str, str, str], ...]
+    """(kind, namespace, name) of the ConfigMaps and Secrets that a Grafana mounts its datasources from."""
+
+
+def sidecar_labels(deployments: Iterable[Object], statefulsets: Iterable[Object]) -> SidecarLabels:
+    """Return what the Grafanas among these workloads load their dashboards and datasources by."""
+    dashboards: set[str] = set()
+    sources: set[str] = set()
+    mounted: set[tuple[str, str, str]] = set()
+    for workload, _ in _grafanas(deployments, statefulsets):
+        for word, found in (("dashboard", dashboards), ("datasource", sources)):
+            sidecar = _sidecar(workload, word)
+            if sidecar is not None:
+                value = sidecar.label_value
+                found.add(sidecar.label if value is None else f"{sidecar.label}={value}")
+        mounted.update(_mounted(workload))
+    return SidecarLabels(tuple(sorted(dashboards)), tuple(sorted(sources)), tuple(sorted(mounted)))
+
+
+def grafanas(
+    deployments: Iterable[Object],
+    statefulsets: Iterable[Object],
+    *,
+    raw_services: Sequence[Object],
+    services: Sequence[Service],
+    config_maps: Sequence[Object],
+    secrets: Sequence[Object],
+    unread: Found,
+) -> tuple[Grafana, ...]:
+    """Return the Grafanas among these workloads; which datasource files cannot be read goes into *unread*."""
+    headless = {
+        (namespace_of(each), name_of(each))
+        for each in raw_services
+        if (each.get("spec") or {}).get("clusterIP") == "None"
+    }
+    found = []
+    for workload, kind in _grafanas(deployments, statefulsets):
+        service, port = _service(workload, services, headless)
+        source = _sidecar(workload, "datasource")
+        found.append(
+            Grafana(
+                namespace=namespace_of(workload),
+                name=name_of(workload),
+                kind=kind,
+                sidecar=_sidecar(workload, "dashboard"),
+                service=service,
+                service_port=port,
+                release=helm_release(workload),
+                tracked_by=tracked_by(workload),
+                admin_secret=_admin_secret(workload),
+                datasource_label=source.label if source else None,
+                datasource_label_value=source.label_value if source else None,
+                datasources=tuple(_datasources(workload, source, config_maps, secrets, unread)),
+            )
+        )
+    return tuple(found)
+
+
+def loaded_dashboards(sidecars: Sequence[Sidecar], config_maps: Iterable[Object]) -> tuple[LoadedDashboard, ...]:
+    """Return the dashboards in *config_maps* that one of the *sidecars* writes to its Grafana.
+
+    A file that is not a JSON object is one that Grafana cannot load either, and is left out.
+    """
+    found = []
+    for each in config_maps:
+        if not any(_reads(sidecar, each) for sidecar in sidecars):
+            continue
+        for key, text in _files(each):
+            if not key.endswith(".json"):
+                continue
+            try:
+                document = json.loads(text)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(document, dict):
+                found.append(
+                    LoadedDashboard(
+                        uid=_text(document.get("uid")),
+                        title=_text(document.get("title")),
+                        where=f"{namespace_of(each)}/{name_of(each)}[{key}]",
+                        ours=is_ours(each),
+                    )
+                )
+    return tuple(found)
+
+
+def _grafanas(deployments: Iterable[Object], statefulsets: Iterable[Object]) -> Iterator[tuple[Object, str]]:
+    for kind, workloads in (("Deployment", deployments), ("StatefulSet", statefulsets)):
+        for each in workloads:
+            if _server(each) is not None:
+                yield each, kind
+
+
+def _server(workload: Object) -> Object | None:
+    spec = template_of(workload).get("spec") or {}
+    return next((c for c in containers_of(spec, sidecars=False) if image_name(c) in _IMAGES), None)
+
+
+def _sidecar(workload: Object, word: str) -> Sidecar | None:
+    """The k8s-sidecar of *workload* for *word* (`dashboard`, `datasource`).
+
+    The chart names it `…-sc-<word>`; by hand it may have any name, and its label then says what it is for.
+    One that only runs before Grafana starts (an init container) counts where there is no other.
+    """
+    spec = template_of(workload).get("spec") or {}
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        name, environment = container.get("name") or "", environment_of(container)
+        label = environment.get("LABEL")
+        if not label or (image_name(container) != "k8s-sidecar" and "-sc-" not in name):
+            continue
+        said_by_name = "-sc-" in name or "dashboard" in name or "datasource" in name
+        if word not in (name if said_by_name else label):
+            continue
+        return Sidecar(
+            label=label,
+            label_value=environment.get("LABEL_VALUE") or None,
+            namespaces=_namespaces(environment.get("NAMESPACE"), own=namespace_of(workload)),
+            folder_annotation=environment.get("FOLDER_ANNOTATION") or None,
+            resource=environment.get("RESOURCE") or "configmap",
+        )
+    return None
+
+
+def _namespaces(text: str | None, *, own: str) -> tuple[str, ...] | None:
+    names = tuple(name for name in (part.strip() for part in (text or "").split(",")) if name)
+    if "ALL" in names:
+        return None
+    return names or (own,)
+
+
+def _admin_secret(workload: Object) -> str | None:
+    for each in (_server(workload) or {}).get("env") or ():
+        if each["name"] == "GF_SECURITY_ADMIN_PASSWORD":
+            return _text(((each.get("valueFrom") or {}).get("secretKeyRef") or {}).get("name"))
+    return None
+
+
+def _service(
+    workload: Object, services: Sequence[Service], headless: set[tuple[str, str]]
+) -> tuple[str | None, int | None]:
+    """The Service (and its port) that leads to Grafana's own port, one with an address first."""
+    labels = (template_of(workload).get("metadata") or {}).get("labels") or {}
+    server = _server(workload) or {}
+    ports = {p.get("name"): int(p["containerPort"]) for p in server.get("ports") or ()}
+    given = environment_of(server).get("GF_SERVER_HTTP_PORT", "")
+    wanted = int(given) if given.isdecimal() else _PORT
+    for each in sorted(services, key=lambda s: ((s.namespace, s.name) in headless, s.name)):
+        if not selects_pod(each, namespace_of(workload), labels):
+            continue
+        for port in each.ports:
+            if (ports.get(port.target) if isinstance(port.target, str) else port.target) == wanted:
+                return each.name, port.port
+    return None, None
+
+
+def _reads(sidecar: Sidecar, each: Object) -> bool:
+    if sidecar.namespaces is not None and namespace_of(each) not in sidecar.namespaces:
+        return False
+    if sidecar.label_value is None:
+        return sidecar.label in labels_of(each)
+    return matches({"matchLabels": {sidecar.label: sidecar.label_value}}, labels_of(each))
+
+
+def _mounted(workload: Object) -> set[tuple[str, str, str]]:
+    """The ConfigMaps and Secrets that Grafana mounts into its datasource folder."""
+    server = _server(workload) or {}
+    volumes = {
+        mount["name"] for mount in server.get("volumeMounts") or () if _DATASOURCE_FOLDER in mount.get("mountPath", "")
+    }
+    found = set()
+    for volume in (template_of(workload).get("spec") or {}).get("volumes") or ():
+        if volume["name"] not in volumes:
+            continue
+        if "configMap" in volume:
+            found.add(("ConfigMap", namespace_of(workload), volume["configMap"]["name"]))
+        elif "secret" in volume:
+            found.add(("Secret", namespace_of(workload), volume["secret"]["secretName"]))
+    return found
+
+
+def _datasources(
+    workload: Object,
+    sidecar: Sidecar | None,
+    config_maps: Sequence[Object],
+    secrets: Sequence[Object],
+    unread: Found,
+) -> Iterator[DatasourceFact]:
+    mounted = _mounted(workload)
+    for kind, objects in (("ConfigMap", config_maps), ("Secret", secrets)):
+        watched = sidecar is not None and sidecar.resource in ("both", kind.lower())
+        for each in objects:
+            place = (kind, namespace_of(each), name_of(each))
+            if place not in mounted and not (watched and sidecar is not None and _reads(sidecar, each)):
+                continue
+            for key, text in _files(each, encoded=kind == "Secret"):
+                if key.endswith((".yaml", ".yml")):
+                    where = f"{kind} {namespace_of(each)}/{name_of(each)}[{key}]"
+                    yield from _read_datasources(text, where, unread)
+
+
+def _read_datasources(text: str, where: str, unread: Found) -> Iterator[DatasourceFact]:
+    try:
+        documents = list(yaml.safe_load_all(text))
+    except yaml.YAMLError as error:
+        # Not the error's own text: it quotes the file, which may hold a password.
+        mark = getattr(error, "problem_mark", None)
+        place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        unread[where] = f"it is not YAML{place}"
+        return
+    for document in documents:
+        entries = document.get("datasources") if isinstance(document, dict) else None
+        for each in entries if isinstance(entries, list) else ():
+            name = _text(each.get("name")) if isinstance(each, dict) else None
+            if name is None:
+                unread[where] = "an entry of its datasources has no name"
+                continue
+            uid = _text(each.get("uid"))
+            yield DatasourceFact(
+                # A value with a variable is expanded by Grafana from its own environment: unknown from here.
+                uid=uid_from_name(name) if uid is None else None if "$" in uid else uid,
+                name=name,
+                type=_text(each.get("type")) or "",
+                url=_text(each.get("url")) or "",
+                is_default=each.get("isDefault") is True,
+                where=where,
+            )
+
+
+def uid_from_name(name: str) -> str:
+    """The UID that Grafana gives a provisioned datasource which states none.
+
+    >>> uid_from_name("Prometheus")
+    'PBFA97CFB590B2093'
+    """
+    return "P" + hashlib.sha256(name.encode()).hexdigest()[:16].upper()
+
+
+def _files(each: Object, *, encoded: bool = False) -> Iterator[tuple[str, str]]:
+    """The files of a ConfigMap, or of a Secret (*encoded*); what is not text is no file of ours to read."""
+    plain: Mapping[str, Any] = {} if encoded else each.get("data") or {}
+    base64_parts = [each.get("data") or {}] if encoded else [each.get("binaryData") or {}]
+    yield from plain.items()
+    for part in base64_parts:
+        for key, value in part.items():
+            try:
+                yield key, base64.b64decode(value, validate=True).decode()
+            except (binascii.Error, UnicodeDecodeError):
+                continue
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

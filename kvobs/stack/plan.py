@@ -1,0 +1,236 @@
+"""Facts and settings in, ordered steps with their exact objects out. Pure: nothing is asked, nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from ..dashboard.configmap import Loaded, conflicts, dashboard_configmap, dashboard_name, with_uid
+from ..dashboard.patch import Datasource, PatchedDashboard, patch_dashboard
+from ..errors import ActionError, DocumentError
+from ..settings import Settings
+from .applyset import PARENT_NAME, ForeignField, Record, ReleaseRecord, applyset_id
+from .choice import PROMETHEUS_KIND, DesiredRelease, Target
+from .dcgm import ForeignFieldChange, dcgm_plan
+from .facts import Facts, Object, Ref
+from .monitors import vllm_monitors
+from .notes import Note
+from .objects import owned, ref
+from .values import names_of
+
+StepId = Literal["namespace", "secret", "release", "monitors", "dcgm", "dashboards"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One thing to do, safe to do again. Exactly one of the fields below `title` is set."""
+
+    id: StepId
+    title: str
+    objects: tuple[Object, ...] = ()
+    """To apply under our field manager; all carry our ownership labels, but for a namespace."""
+    secret: Ref | None = None
+    """To create with a random password, once."""
+    release: DesiredRelease | None = None
+    """To install or upgrade through Helm, unless it is as desired."""
+    fields: tuple[ForeignFieldChange, ...] = ()
+    """To set on objects that are not ours."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedDashboard:
+    """One dashboard: where it came from, what the patch did, and the ConfigMap that carries it."""
+
+    source: str
+    patched: PatchedDashboard
+    config_map: Ref
+
+    @property
+    def uid(self) -> str:
+        """The dashboard's uid (the patch refuses one without)."""
+        return str(self.patched.document["uid"])
+
+    @property
+    def title(self) -> str:
+        """The dashboard's title."""
+        return str(self.patched.document["title"])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What a run will do."""
+
+    target: Target
+    record: Record
+    """What the ApplySet parent says before the first step is done."""
+    steps: tuple[Step, ...]
+    dashboards: tuple[PlannedDashboard, ...]
+    refused: Mapping[str, str]
+    """Dashboard source -> why it is not loaded."""
+    notes: tuple[Note, ...]
+
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """Every object of ours, in the order of the steps."""
+        return tuple(each for step in self.steps for each in step.objects if step.id != "namespace")
+
+    @property
+    def refs(self) -> frozenset[Ref]:
+        """Every object of ours, the Secret included: what pruning keeps."""
+        secrets = {step.secret for step in self.steps if step.secret is not None}
+        return frozenset({ref(each) for each in self.objects} | secrets)
+
+
+def make_plan(
+    facts: Facts,
+    target: Target,
+    settings: Settings,
+    *,
+    dashboards: Sequence[tuple[str, Any]],
+    monitors: Mapping[str, Object],
+) -> Plan:
+    """Return the steps that bring the cluster of *facts* to what *settings* ask for.
+
+    *dashboards* are (source, document) pairs, *monitors* the shipped monitor objects by name. Raises `ActionError`
+    where a dashboard's uid or title is taken by somebody else's.
+    """
+    applyset = applyset_id(PARENT_NAME, target.namespace)
+    steps: list[Step] = []
+    if target.namespace not in facts.namespaces:
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": target.namespace}}
+        steps.append(Step(id="namespace", title=f"namespace {target.namespace}", objects=(namespace,)))
+    if target.admin_secret is not None:
+        secret = Ref("Secret", target.namespace, target.admin_secret)
+        steps.append(Step(id="secret", title="Grafana admin's password", secret=secret))
+    if target.release is not None:
+        version = f" {target.release.version}" if target.release.version else ""
+        title = f"Helm release {target.release.name} (kube-prometheus-stack{version})"
+        steps.append(Step(id="release", title=title, release=target.release))
+
+    vllm = vllm_monitors(facts, target.prometheus, settings, namespace=target.namespace, templates=monitors)
+    dcgm = dcgm_plan(facts, target.prometheus, settings, namespace=target.namespace, templates=monitors)
+    steps.append(Step(id="monitors", title="vLLM monitors", objects=_owned(vllm.objects, applyset)))
+    if dcgm.objects:
+        steps.append(Step(id="dcgm", title="DCGM monitors", objects=_owned(dcgm.objects, applyset)))
+    if dcgm.fields:
+        steps.append(Step(id="dcgm", title="DCGM monitor of the GPU Operator", fields=dcgm.fields))
+
+    planned, refused = plan_dashboards(facts, target, dashboards)
+    if planned:
+        maps = _owned([each for _, each in planned], applyset)
+        steps.append(Step(id="dashboards", title="dashboards", objects=maps))
+
+    return Plan(
+        target=target,
+        record=_record(facts, target, settings, dcgm.fields),
+        steps=tuple(steps),
+        dashboards=tuple(each for each, _ in planned),
+        refused=refused,
+        notes=(*target.notes, *vllm.notes, *dcgm.notes, *metrics_kept(target), *unasked(facts)),
+    )
+
+
+def plan_dashboards(
+    facts: Facts, target: Target, dashboards: Sequence[tuple[str, Any]]
+) -> tuple[list[tuple[PlannedDashboard, Object]], dict[str, str]]:
+    """Patch each document and put it into a ConfigMap; say for each refused source why."""
+    if target.sidecar is None:
+        return [], {}
+    sidecar = target.sidecar
+    namespace = target.namespace
+    if sidecar.namespaces is not None and namespace not in sidecar.namespaces:
+        namespace = sidecar.namespaces[0]
+    sources = {kind: Datasource(uid, name or "") for kind, (uid, name) in target.datasources.items()}
+    planned: list[tuple[PlannedDashboard, Object]] = []
+    refused: dict[str, str] = {}
+    for source, document in dashboards:
+        try:
+            patched = patch_dashboard(document, datasources=sources, known=target.known, remap_foreign=True)
+            if not patched.loadable:
+                raise DocumentError(patched.not_loadable_because)
+            patched = replace(patched, document=with_uid(patched.document))
+            config_map = dashboard_configmap(
+                patched.document,
+                name=dashboard_name(patched.document),
+                namespace=namespace,
+                label=sidecar.label,
+                label_value=sidecar.label_value or "1",
+                folder_annotation=sidecar.folder_annotation,
+                folder="kvobs",
+            )
+        except DocumentError as error:
+            refused[source] = str(error)
+            continue
+        planned.append((PlannedDashboard(source=source, patched=patched, config_map=ref(config_map)), config_map))
+    theirs = [Loaded(each.uid, each.title, each.where) for each in facts.dashboards if not each.ours]
+    clashes = conflicts([Loaded(each.uid, each.title, each.source) for each, _ in planned], theirs)
+    if clashes:
+        raise ActionError(
+            "Grafana loads no two dashboards with one uid or one title: " + "; ".join(clashes),
+            hint="leave one of them out, or give it another uid and title",
+        )
+    return planned, refused
+
+
+def _owned(objects: Sequence[Object], applyset: str) -> tuple[Object, ...]:
+    return tuple(owned(each, applyset_id=applyset) for each in objects)
+
+
+def _record(facts: Facts, target: Target, settings: Settings, changes: Sequence[ForeignFieldChange]) -> Record:
+    """The record of earlier runs with this plan's release, foreign fields and choices added."""
+    before = target.record
+    known = {(each.ref, each.path) for each in before.foreign_fields}
+    added = tuple(
+        ForeignField(ref=each.ref, path=each.path, before=each.before, after=each.value, owner=each.owner)
+        for each in changes
+        if (each.ref, each.path) not in known
+    )
+    told: dict[str, Any] = dict(before.settings)
+    if target.namespace not in facts.namespaces:
+        told["namespace_created"] = True
+    for key, value in (
+        ("stack", "reuse" if settings.stack == "reuse" else None),
+        ("prometheus", settings.prometheus),
+        ("grafana", settings.grafana),
+        ("datasources", list(settings.datasources)),
+    ):
+        if value:
+            told[key] = value
+    release = None
+    if target.release is not None:
+        wanted = target.release
+        release = ReleaseRecord(
+            namespace=wanted.namespace,
+            name=wanted.name,
+            chart=wanted.chart,
+            chart_version=wanted.version or "",
+        )
+        told["full_name"] = names_of(wanted.name, wanted.namespace, wanted.values).full
+        if before.release is None and PROMETHEUS_KIND not in facts.kinds:
+            told["crds_created"] = True
+    return Record(release=release, foreign_fields=(*before.foreign_fields, *added), settings=told)
+
+
+def metrics_kept(target: Target) -> tuple[Note, ...]:
+    """Say where metrics do not outlive the pod, and how to keep them."""
+    if target.prometheus.keeps_metrics:
+        return ()
+    where = f"{target.prometheus.namespace}/{target.prometheus.name}"
+    storage = "prometheus.prometheusSpec.storageSpec.volumeClaimTemplate.spec"
+    how = (
+        f"--set {storage}.accessModes={{ReadWriteOnce}} --set {storage}.resources.requests.storage=50Gi"
+        if target.release
+        else f"set {storage} in the values of its release"
+    )
+    return (
+        Note(
+            "metrics-not-kept",
+            f"Metrics are lost when the pod of Prometheus {where} restarts; to keep them: {how}",
+        ),
+    )
+
+
+def unasked(facts: Facts) -> tuple[Note, ...]:
+    """Say what could not be read, and why."""
+    return tuple(Note("not-asked", f"{kind} could not be read: {why}") for kind, why in sorted(facts.unasked.items()))

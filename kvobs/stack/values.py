@@ -1,0 +1,111 @@
+"""Helm values: the user's, in Helm's order, and the few that kvobs puts under them.
+
+What a values file and a `--set` mean is read in `values_files` and `set_expressions`, what the chart makes of
+the values is foretold in `chart`; all of it can be had from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .chart import (
+    StackNames,
+    datasource_of,
+    grafana_of,
+    monitor_selector_labels,
+    names_of,
+    prometheus_of,
+    sidecar_of,
+)
+from .merge import deep_merge, same_values, value_at
+from .set_expressions import parse_set, set_integers
+from .values_files import read_values
+
+__all__ = [
+    "ADMIN_PASSWORD_KEY",
+    "ADMIN_USER_KEY",
+    "FOLDER_ANNOTATION",
+    "StackNames",
+    "datasource_of",
+    "deep_merge",
+    "grafana_of",
+    "monitor_selector_labels",
+    "names_of",
+    "parse_set",
+    "prometheus_of",
+    "read_values",
+    "same_values",
+    "set_integers",
+    "sidecar_of",
+    "stack_values",
+    "user_values",
+    "value_at",
+    "wants_admin_secret",
+]
+
+ADMIN_USER_KEY = "admin-user"
+ADMIN_PASSWORD_KEY = "admin-password"
+"""The keys of the Secret that holds Grafana's administrator; the chart's own Secret has the same."""
+
+FOLDER_ANNOTATION = "grafana_folder"
+"""The annotation by which a dashboard's ConfigMap names its folder in Grafana."""
+
+
+def user_values(values: Sequence[Mapping[str, Any]], set_values: Sequence[str]) -> dict[str, Any]:
+    """Return the user's values as Helm computes them: documents in their order, then each `--set` in its.
+
+    Raises UsageError for an expression that Helm would refuse.
+
+    >>> user_values([{"a": {"b": 1}}, {"a": {"c": None}}], ["a.b=2", "d={x}"])
+    {'a': {'b': 2, 'c': None}, 'd': ['x']}
+    """
+    merged = deep_merge(*values)
+    for expression in set_values:
+        merged = parse_set(expression, merged)
+    return merged
+
+
+def stack_values(user: Mapping[str, Any], *, admin_secret: str | None) -> dict[str, Any]:
+    """Return the values of a fresh kube-prometheus-stack: what kvobs needs, under what the *user* says.
+
+    *admin_secret* names the Secret with Grafana's administrator (`ADMIN_USER_KEY`, `ADMIN_PASSWORD_KEY`);
+    None, or a user who takes care of the administrator, leaves that to the chart.
+    """
+    if value_at(user, "grafana.enabled", True) is False:
+        return dict(user)
+    ours: list[Mapping[str, Any]] = []
+    if admin_secret is not None and wants_admin_secret(user):
+        # The password that the chart makes up is another one in every render: each upgrade would restart
+        # Grafana, and no two renders would be equal.
+        administrator = {
+            "existingSecret": admin_secret,
+            "userKey": ADMIN_USER_KEY,
+            "passwordKey": ADMIN_PASSWORD_KEY,
+        }
+        ours.append({"grafana": {"admin": administrator}})
+    provider = "grafana.sidecar.dashboards.provider"
+    if not (value_at(user, f"{provider}.folder", None) or value_at(user, f"{provider}.folderUid", None)):
+        # Without both of these a folder annotation does nothing: the sidecar sorts files by the annotation,
+        # and Grafana makes folders of that. Dashboards without the annotation stay where they are. A provider
+        # folder of the user's own is left alone: the chart drops it as soon as folders follow the files.
+        folders = {"folderAnnotation": FOLDER_ANNOTATION, "provider": {"foldersFromFilesStructure": True}}
+        ours.append({"grafana": {"sidecar": {"dashboards": folders}}})
+    return deep_merge(*ours, user)
+
+
+def wants_admin_secret(user: Mapping[str, Any]) -> bool:
+    """Say whether kvobs should make Grafana's administrator: Grafana is wanted, and the user names none.
+
+    >>> wants_admin_secret({}), wants_admin_secret({"grafana": {"adminPassword": "x"}})
+    (True, False)
+    """
+    own = (
+        "adminPassword",
+        "admin.existingSecret",
+        "env.GF_SECURITY_ADMIN_PASSWORD",
+        "env.GF_SECURITY_ADMIN_PASSWORD__FILE",
+        "env.GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION",
+    )
+    enabled = value_at(user, "grafana.enabled", True) is not False
+    return enabled and not any(value_at(user, f"grafana.{path}", None) for path in own)
