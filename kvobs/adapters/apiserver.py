@@ -1,0 +1,171 @@
+"""One API server over HTTP: a request in, a reply out, with time-outs, bounded retries and errors of ours.
+
+kubernetes brings the credentials, TLS and the proxy settings; the requests go out on its connection pool,
+without its own retries (which know no pause) and without redirects (which could lead to a login page).
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import urllib3
+from urllib3 import exceptions as http
+
+from ..errors import ClusterUnreachable, KubeconfigError, KvobsError
+from .kubeconfig import Access
+from .refusals import Reply, status_of
+
+ATTEMPTS = 5
+"""Tries of a request that may be repeated, the first one included."""
+
+FIRST_PAUSE_S = 0.25
+"""Before the second try, doubled each time, where the server names no pause: 3.75 s in all."""
+
+LONGEST_PAUSE_S = 15.0
+"""A server that asks for a longer pause than this is not waited for."""
+
+Params = Iterable[tuple[str, str]]
+
+
+class ApiServer:
+    """The connection to one API server; nothing is sent before the first request."""
+
+    def __init__(
+        self, access: Access, *, request_timeout_s: float, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        from kubernetes import client
+
+        self.access = access
+        self._timeout = urllib3.Timeout(connect=request_timeout_s, read=request_timeout_s)
+        self._timeout_s = request_timeout_s
+        self._sleep = sleep
+        self._answered = False
+        access.configuration.retries = False
+        try:
+            with warnings.catch_warnings():
+                # The ImportError that follows this warning says the same.
+                warnings.simplefilter("ignore", http.DependencyWarning)
+                self._client: Any = client.ApiClient(access.configuration)
+        except (http.HTTPError, ValueError, ImportError, OSError) as exc:
+            raise KubeconfigError(
+                f"no connection to {access.server} can be made: {type(exc).__name__}",
+                hint="look at proxy-url in the kubeconfig, and at HTTPS_PROXY",
+            ) from exc
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params = (),
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        repeatable: bool,
+    ) -> Reply:
+        """Send a request; the reply, whatever its status.
+
+        A `repeatable` request is tried again, a few times, when the connection breaks or the server says that
+        it is overloaded (429, 503, or any failure that names a pause). A refused token is renewed once where
+        that takes nobody's help. ClusterUnreachable says why no reply came.
+        """
+        url = self.access.configuration.host + path + (f"?{urlencode(list(params))}" if params else "")
+        renewed = False
+        attempt = 1
+        while True:
+            last = attempt == ATTEMPTS or not repeatable
+            try:
+                reply = self._once(method, url, headers or {}, body)
+            except http.HTTPError as exc:
+                if last or not self._may_pass(exc):
+                    raise self._unreachable(exc, changes=method != "GET") from exc
+                pause: float | None = FIRST_PAUSE_S * 2 ** (attempt - 1)
+            else:
+                self._answered = True
+                if reply.status == 401 and not renewed and self.access.renew():
+                    renewed = True
+                    continue
+                pause = None if last else _pause(reply, attempt)
+                if pause is None:
+                    return reply
+            self._sleep(pause or 0.0)
+            attempt += 1
+
+    def _once(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Reply:
+        sent = urllib3.HTTPHeaderDict({"User-Agent": "kvobs", **headers})
+        for key, value in self.access.headers:
+            sent.add(key, value)
+        for setting in self.access.configuration.auth_settings().values():
+            sent[setting["key"]] = setting["value"]
+        try:
+            with warnings.catch_warnings():
+                # Whoever wrote insecure-skip-tls-verify knows.
+                warnings.simplefilter("ignore", http.InsecureRequestWarning)
+                answer = self._client.rest_client.pool_manager.request(
+                    method, url, headers=sent, body=body, timeout=self._timeout, redirect=False, retries=False
+                )
+        except http.HTTPError:
+            raise
+        except ValueError:
+            # http.client refuses a header with a line break in it, and quotes it: that may be the token.
+            raise KubeconfigError(
+                "the credentials hold characters that cannot be sent", hint=self.access.relogin
+            ) from None
+        return Reply(answer.status, answer.headers, answer.data)
+
+    def _may_pass(self, exc: http.HTTPError) -> bool:
+        """Whether another try may help: the connection broke, or is refused now and was not before."""
+        if isinstance(exc, http.NewConnectionError):
+            return self._answered
+        return isinstance(exc, http.ProtocolError)
+
+    def _unreachable(self, exc: http.HTTPError, *, changes: bool) -> KvobsError:
+        server = self.access.server
+        hint = f"{self.access.kubectl} cluster-info says whether kubectl can reach it"
+        if isinstance(exc, http.SSLError):
+            return ClusterUnreachable(
+                f"TLS with {server} failed: {_tls_reason(exc)}",
+                hint="a certificate in the kubeconfig may have expired, or be of another cluster; " + hint,
+            )
+        unknown = "; whether the change was made is not known, running the command again settles it"
+        if isinstance(exc, http.NameResolutionError):
+            what = f"the name of {server} cannot be resolved"
+        elif isinstance(exc, http.ProxyError):
+            what = f"the proxy on the way to {server} does not let it through"
+        elif isinstance(exc, http.NewConnectionError):
+            what = f"{server} refuses connections"
+        elif isinstance(exc, http.ConnectTimeoutError):
+            what = f"{server} does not answer (no connection within {self._timeout_s:g} s)"
+        elif isinstance(exc, http.TimeoutError):
+            what = f"{server} did not answer within {self._timeout_s:g} s" + (unknown if changes else "")
+        else:
+            what = f"{server} broke the connection" + (unknown if changes else "")
+        return ClusterUnreachable(what, hint=hint)
+
+
+def _pause(reply: Reply, attempt: int) -> float | None:
+    """How long to wait before the request is sent again; None where it need not be."""
+    if reply.ok or reply.status < 429:
+        return None
+    seconds: float | None = None
+    if reply.header("Retry-After").isdecimal():
+        seconds = float(reply.header("Retry-After"))
+    elif status := status_of(reply):
+        seconds = status.retry_after_s
+    if seconds is None:
+        return FIRST_PAUSE_S * 2 ** (attempt - 1) if reply.status in (429, 503) else None
+    return seconds if seconds <= LONGEST_PAUSE_S else None
+
+
+def _tls_reason(exc: BaseException) -> str:
+    """OpenSSL's words, without the source line it found the fault in."""
+    cause = exc.args[0] if exc.args else exc
+    text = str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or cause)
+    return " ".join(text.split())[:256]

@@ -1,0 +1,89 @@
+"""pyhelm3's Command, started as kvobs needs it.
+
+pyhelm3 starts Helm through a shell, so that cancelling kills the shell and Helm runs on; it logs the whole
+command line; and its errors carry raw stderr. This subclass replaces the one place where it starts a process.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyhelm3 import command as pyhelm3_command
+from pyhelm3 import errors as pyhelm3_errors
+
+from .helm_output import repeatable
+from .processes import run_to_end
+
+# In JSON text: an escaped backslash (to step over), or a pair of escapes for a character beyond U+FFFF.
+_ESCAPES = re.compile(rb"\\\\|\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
+
+
+class HelmCommand(pyhelm3_command.Command):  # type: ignore[misc]  # pyhelm3 ships no types
+    """Runs Helm without a shell and without a log; what it raises holds no secret.
+
+    `values` are the values of this run, so that they can be left out of what is said; `set_arguments` go to
+    `helm upgrade` beside the document; every other argument is pyhelm3's own.
+    """
+
+    def __init__(
+        self,
+        *,
+        executable: str,
+        kubeconfig: str | None,
+        context: str | None,
+        environment: Mapping[str, str],
+        limit_s: float,
+        values: Mapping[str, Any] | None = None,
+        set_arguments: Sequence[str] = (),
+        on_line: Callable[[str], None] | None = None,
+    ) -> None:
+        super().__init__(executable=executable)
+        self.path = executable
+        self.connection = [
+            *(("--kubeconfig", kubeconfig) if kubeconfig else ()),
+            *(("--kube-context", context) if context else ()),
+        ]
+        self.environment = environment
+        self.limit_s = limit_s
+        self.values = values or {}
+        self.set_arguments = [part for argument in set_arguments for part in ("--set", argument)]
+        self.on_line = on_line
+
+    async def run(self, command: Sequence[Any], input: bytes | None = None) -> bytes:
+        """Run one Helm command, return its stdout; raises pyhelm3's errors, TimeoutError after `limit_s`."""
+        extra = self.set_arguments if command[0] == "upgrade" else []
+        ended = await run_to_end(
+            [self.path, *map(str, command), *extra, *self.connection],
+            environment=self.environment,
+            stdin=None if input is None else readable_json(input),
+            timeout_s=self.limit_s,
+            on_error_line=self._tell if self.on_line else None,
+        )
+        if ended.returncode == 0:
+            return ended.stdout
+        said = repeatable(ended.stderr.decode(errors="replace"), self.values)
+        kind = pyhelm3_errors.ReleaseNotFoundError if "release: not found" in said.lower() else pyhelm3_errors.Error
+        # Stdout is left out: a failed upgrade may have printed manifests there.
+        raise kind(ended.returncode, b"", said.encode())
+
+    def _tell(self, line: str) -> None:
+        if self.on_line and line.strip():
+            self.on_line(repeatable(line, self.values))
+
+
+def readable_json(document: bytes) -> bytes:
+    r"""Return a JSON document as Helm can read it: as YAML, which knows no surrogate escapes.
+
+    >>> readable_json(b'{"a": "\\ud83d\\udd25"}') == '{"a": "🔥"}'.encode()
+    True
+    """
+
+    def character(match: re.Match[bytes]) -> bytes:
+        if match[1] is None:
+            return match[0]
+        return str(json.loads(b'"' + match[0] + b'"')).encode()
+
+    return _ESCAPES.sub(character, document)

@@ -1,0 +1,135 @@
+"""Files are read with plain errors, and written whole or not at all."""
+
+import io
+import os
+import stat
+import sys
+
+import pytest
+
+from kvobs.adapters import sources
+from kvobs.errors import ActionError, DocumentError, UsageError
+
+
+def test_found(tmp_path):
+    """A file is itself, a folder all the .json below it, sorted; `-` is standard input."""
+    for name in ("b.json", "a/c.json", "a/notes.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}")
+
+    assert sources.found(str(tmp_path / "b.json")) == [str(tmp_path / "b.json")]
+    assert sources.found(str(tmp_path)) == [str(tmp_path / "a/c.json"), str(tmp_path / "b.json")]
+    assert sources.found("-") == ["-"]
+    assert sources.found("missing.json") == ["missing.json"]
+
+
+def test_empty_folder(tmp_path):
+    """A folder without dashboards is no silent success."""
+    with pytest.raises(DocumentError, match=r"no \.json file under"):
+        sources.found(str(tmp_path))
+
+
+def test_unreadable(tmp_path):
+    """A file that cannot be read is named, with the reason."""
+    with pytest.raises(DocumentError, match="does not exist"):
+        sources.read_bytes(str(tmp_path / "missing.json"))
+    with pytest.raises(DocumentError, match="cannot be read: Is a directory"):
+        sources.read_bytes(str(tmp_path))
+    with pytest.raises(DocumentError, match="is no path"):
+        sources.read_bytes("a\0b")
+
+
+def test_too_large(tmp_path, monkeypatch):
+    """A file over the limit is refused before it fills the memory."""
+    monkeypatch.setattr(sources, "MAX_BYTES", 10)
+    path = tmp_path / "large.json"
+    path.write_bytes(b"x" * 11)
+
+    with pytest.raises(DocumentError, match="more than 10 bytes"):
+        sources.read_bytes(str(path))
+
+
+def test_documents(tmp_path):
+    """Each document comes with its place; a bad one brings its error and stops no other."""
+    (tmp_path / "a.json").write_text('{"a": 1}')
+    (tmp_path / "b.json").write_text("{")
+    (tmp_path / "c.json").write_text('{"c": 1}')
+
+    outcomes = dict(sources.read_documents([str(tmp_path), "missing.json", str(tmp_path / "none")]))
+
+    assert outcomes[str(tmp_path / "a.json")] == {"a": 1}
+    assert outcomes[str(tmp_path / "c.json")] == {"c": 1}
+    for place in (str(tmp_path / "b.json"), "missing.json", str(tmp_path / "none")):
+        assert isinstance(outcomes[place], DocumentError)
+
+
+def test_values(tmp_path):
+    """A values file is read as Helm reads it; one that is missing or no text is a wrong argument."""
+    path = tmp_path / "values.yaml"
+    path.write_text("a: {b: on}\n")
+    assert sources.read_values(str(path)) == {"a": {"b": True}}
+
+    path.write_bytes(b"a: \xff")
+    with pytest.raises(UsageError, match="not UTF-8"):
+        sources.read_values(str(path))
+    with pytest.raises(UsageError, match="does not exist"):
+        sources.read_values(str(tmp_path / "missing.yaml"))
+
+
+def test_write_keeps_mode_and_link(tmp_path):
+    """An existing file keeps its mode, and a link to it stays a link."""
+    path, link = tmp_path / "a.json", tmp_path / "link.json"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+
+    sources.write_atomic(str(link), b"new")
+
+    assert path.read_text() == "new"
+    assert link.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert sorted(os.listdir(tmp_path)) == ["a.json", "link.json"]
+
+
+def test_write_new_file(tmp_path):
+    """A new file gets the mode that the user's umask says, and its folders are made."""
+    before = os.umask(0o027)
+    try:
+        paths = sources.write_files(str(tmp_path / "x" / "y"), {"a.json": b"{}", "b.json": b"[]"})
+    finally:
+        os.umask(before)
+
+    assert [os.path.basename(path) for path in paths] == ["a.json", "b.json"]
+    assert stat.S_IMODE(os.stat(paths[0]).st_mode) == 0o640
+
+
+def test_write_fails_whole(tmp_path, monkeypatch):
+    """Where the last step fails the old file stands and nothing else is left."""
+    path = tmp_path / "a.json"
+    path.write_text("old")
+
+    def refused(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", refused)
+    with pytest.raises(ActionError, match="cannot be written: No space left on device"):
+        sources.write_atomic(str(path), b"new")
+
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+def test_write_below_a_file(tmp_path):
+    """A folder that cannot be made is an error with its reason."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(ActionError, match="cannot be written"):
+        sources.write_atomic(str(tmp_path / "file" / "a.json"), b"{}")
+
+
+def test_stdin(monkeypatch):
+    """`-` reads standard input, as bytes."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbf{}")))
+
+    assert sources.read_bytes("-") == b"\xef\xbb\xbf{}"
