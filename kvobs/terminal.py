@@ -1,0 +1,67 @@
+"""Progress on stderr: one live line on a terminal, plain lines elsewhere, nothing when it is to be quiet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from .use_cases.progress import Progress, Silent
+
+
+class Lines:
+    """Plain lines: one a step, and one whenever the state of the step is a new one."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._last = ""
+
+    def step(self, title: str) -> None:
+        """Write the step's title."""
+        self._write(title)
+
+    def state(self, text: str) -> None:
+        """Write the state, indented, unless it is what was written last."""
+        self._write("  " + text)
+
+    def _write(self, line: str) -> None:
+        if line != self._last:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+            self._last = line
+
+
+@contextmanager
+def shown(stream: TextIO, *, quiet: bool) -> Iterator[Progress]:
+    """Give a progress for *stream*. rich draws the live line, and keeps to NO_COLOR and to a dumb terminal."""
+    if quiet:
+        yield Silent()
+    elif not stream.isatty():
+        yield Lines(stream)
+    else:
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.status import Status
+
+        console = Console(file=stream)
+
+        class Live:
+            """A spinner with the current step and its state; steps that are done stay above it."""
+
+            title = ""
+
+            def step(self, title: str) -> None:
+                if self.title:
+                    console.print(f"[green]✓[/green] {escape(self.title)}")
+                self.title = title
+                status.update(escape(title))
+
+            def state(self, text: str) -> None:
+                room = max(20, console.width - len(self.title) - 8)
+                status.update(f"{escape(self.title)} [dim]{escape(text[:room])}[/dim]")
+
+        with Status("", console=console) as status:
+            live = Live()
+            yield live
+            if live.title:
+                console.print(f"[green]✓[/green] {escape(live.title)}")

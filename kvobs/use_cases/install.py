@@ -1,0 +1,292 @@
+"""`kvobs install`: look, plan, act, report. The steps in order; a second run changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from ..adapters.assets import MonitorName, shipped_dashboards, shipped_monitor
+from ..adapters.cluster import Cluster
+from ..adapters.helm import Helm
+from ..adapters.sources import read_documents
+from ..dashboard.jsontext import read_json
+from ..errors import KvobsError
+from ..settings import Settings
+from ..stack.applyset import PARENT_NAME, applyset_id
+from ..stack.choice import DesiredRelease, choose
+from ..stack.facts import Facts, Object
+from ..stack.notes import Note
+from ..stack.plan import Plan, Step, make_plan
+from ..stack.release import Action, release_action
+from .access import Access, access
+from .act import (
+    apply_objects,
+    create_secret,
+    delete_members,
+    find_members,
+    set_fields,
+    write_parent,
+)
+from .look import look
+from .progress import Progress, Silent
+from .wait import wait_ready
+
+Outcome = Literal["changed", "unchanged"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepResult:
+    """What one step did."""
+
+    id: str
+    title: str
+    outcome: Outcome
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DashboardResult:
+    """One loaded dashboard."""
+
+    uid: str
+    title: str
+    source: str
+    config_map: str
+    references: int
+    """How many datasource references it holds."""
+    unresolved: tuple[str, ...]
+    """One sentence for each reference that nothing was given for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InstallReport:
+    """What an install found, did and left to do."""
+
+    server_version: str
+    namespace: str
+    stack: str
+    """`installed by kvobs` or `reused`."""
+    prometheus: str
+    grafana: str | None
+    datasource: str | None
+    """UID that Prometheus references point to now."""
+    steps: tuple[StepResult, ...]
+    dashboards: tuple[DashboardResult, ...]
+    refused: tuple[tuple[str, str], ...]
+    """(source, why) of each dashboard that could not be loaded."""
+    notes: tuple[Note, ...]
+    access: Access | None
+    ready: bool | None
+    """Whether the wait ended with everything ready; None when it was not asked for."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether this run changed anything on the cluster."""
+        return any(step.outcome == "changed" for step in self.steps)
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 1 where a dashboard was refused or keeps a reference that nothing was given for."""
+        return 1 if self.refused or any(each.unresolved for each in self.dashboards) else 0
+
+
+def install(
+    settings: Settings | None = None,
+    *,
+    cluster: Cluster | None = None,
+    helm: Helm | None = None,
+    progress: Progress | None = None,
+) -> InstallReport:
+    """Bring the stack, the monitors and the patched dashboards onto the cluster; return what was done.
+
+    Safe to run again at any time: what stands already is left alone, what an interrupted run left is finished.
+    Raises `Unanswered` (nothing was changed), `Undecided` (nothing was changed; the hint names the flag that
+    decides), `UsageError`, or another `ActionError` for what was refused, failed or timed out.
+    """
+    settings = settings or Settings()
+    progress = progress or Silent()
+    progress.step("look at the cluster")
+    cluster = cluster or Cluster.connect(
+        settings.kubeconfig, settings.context, request_timeout_s=settings.request_timeout_s
+    )
+    documents, unreadable = read_dashboards(settings)
+    monitors = shipped_monitor_objects()
+
+    def planned() -> tuple[Facts, Plan]:
+        facts = look(cluster, settings)
+        target = choose(facts, settings)
+        return facts, make_plan(facts, target, settings, dashboards=documents, monitors=monitors)
+
+    facts, plan = planned()
+    results: list[StepResult] = []
+    release = plan.target.release
+    if release is not None:
+        helm = helm or Helm(
+            executable=settings.helm,
+            kubeconfig=settings.kubeconfig,
+            context=settings.context,
+            timeout_s=settings.timeout_s,
+        )
+        action, chart_version = _release_action(helm, release)
+        results += _act(cluster, plan, facts, progress, only=("namespace", "secret"))
+        progress.step(f"Helm release {release.name}: {action}")
+        results.append(_release(helm, release, action, chart_version, settings, progress))
+        if action != "keep":
+            # What the chart really made is what dashboards and monitors are fitted to, not what was predicted.
+            progress.step("look at the installed stack")
+            facts, plan = planned()
+    else:
+        results += _act(cluster, plan, facts, progress, only=("namespace",))
+    results += _act(cluster, plan, facts, progress, only=("monitors", "dcgm", "dashboards"))
+    results += _prune(cluster, plan, progress)
+
+    if settings.wait:
+        progress.step("wait until everything is ready")
+        wait_ready(cluster, plan.target, timeout_s=settings.timeout_s, progress=progress)
+    return _report(facts, plan, results, unreadable, settings)
+
+
+def shipped_monitor_objects() -> dict[str, Object]:
+    """Return the shipped monitors by name."""
+    return {name: shipped_monitor(name) for name in get_args(MonitorName)}
+
+
+def read_dashboards(settings: Settings) -> tuple[list[tuple[str, Any]], list[tuple[str, str]]]:
+    """Read the shipped dashboards and the user's; return documents and what could not be read, each by source."""
+    documents = [(name, read_json(content).document) for name, content in shipped_dashboards()]
+    unreadable: list[tuple[str, str]] = []
+    for source, outcome in read_documents(settings.dashboards):
+        if isinstance(outcome, KvobsError):
+            unreadable.append((source, str(outcome)))
+        else:
+            documents.append((source, outcome))
+    return documents, unreadable
+
+
+def _release_action(helm: Helm, release: DesiredRelease) -> tuple[Action, str]:
+    """Ask Helm how our release stands; a chart that cannot be had is found out before anything is changed."""
+    helm.version()
+    current = helm.release(release.name, release.namespace)
+    version = release.version or helm.chart(release.chart).version
+    action = release_action(current, release, version)
+    if action != "keep" and release.version:
+        helm.chart(release.chart, release.version)
+    return action, version
+
+
+def _release(
+    helm: Helm, release: DesiredRelease, action: Action, version: str, settings: Settings, progress: Progress
+) -> StepResult:
+    if action == "reinstall":
+        helm.uninstall(release.name, release.namespace, timeout_s=settings.timeout_s)
+    if action == "roll back and upgrade":
+        helm.rollback(release.name, release.namespace, timeout_s=settings.timeout_s)
+    title = f"Helm release {release.namespace}/{release.name}"
+    if action == "keep":
+        current = helm.release(release.name, release.namespace)
+        revision = f"revision {current.revision}" if current else ""
+        return StepResult(id="release", title=title, outcome="unchanged", detail=f"{revision}, chart {version}")
+    # No --wait: kvobs waits itself, with more to say, and Helm waits for its hooks in any case.
+    made = helm.install_or_upgrade(
+        release.name,
+        release.chart,
+        version=release.version,
+        namespace=release.namespace,
+        values=release.values,
+        set_integers=release.set_integers,
+        wait=False,
+        timeout_s=settings.timeout_s,
+        on_line=progress.state,
+    )
+    return StepResult(
+        id="release",
+        title=title,
+        outcome="changed",
+        detail=f"{action}, revision {made.revision}, chart {made.chart_version}",
+    )
+
+
+def _act(cluster: Cluster, plan: Plan, facts: Facts, progress: Progress, *, only: Sequence[str]) -> list[StepResult]:
+    """Do the steps whose id is among *only*; the ApplySet parent is written as soon as its namespace is there."""
+    namespace = plan.target.namespace
+    applyset = applyset_id(PARENT_NAME, namespace)
+    results: list[StepResult] = []
+    for step in plan.steps:
+        if step.id == "namespace" and "namespace" in only:
+            progress.step(step.title)
+            results.append(_result(step, *apply_objects(cluster, step.objects, applyset=applyset)))
+    write_parent(cluster, plan.record, namespace, plan.refs, narrow=False)
+    for step in plan.steps:
+        if step.id not in only or step.id == "namespace":
+            continue
+        progress.step(step.title)
+        if step.secret is not None:
+            made = create_secret(cluster, step.secret, applyset=applyset)
+            results.append(_result(step, int(made), int(not made)))
+        elif step.fields:
+            results.append(_result(step, *set_fields(cluster, step.fields)))
+        elif step.objects:
+            results.append(_result(step, *apply_objects(cluster, step.objects, applyset=applyset)))
+    return results
+
+
+def _result(step: Step, changed: int, unchanged: int) -> StepResult:
+    if changed and unchanged:
+        detail = f"{changed} applied, {unchanged} as they were"
+    else:
+        detail = f"{changed} applied" if changed else f"{unchanged} as before"
+    return StepResult(id=step.id, title=step.title, outcome="changed" if changed else "unchanged", detail=detail)
+
+
+def _prune(cluster: Cluster, plan: Plan, progress: Progress) -> list[StepResult]:
+    """Delete what earlier runs of ours applied and this one no longer wants, then say so in the parent."""
+    namespace = plan.target.namespace
+    live = cluster.get("ConfigMap", PARENT_NAME, namespace)
+    results: list[StepResult] = []
+    if live is not None:
+        stale = [each for each in find_members(cluster, live) if each not in plan.refs]
+        if stale:
+            progress.step("delete what is no longer wanted")
+            gone = delete_members(cluster, stale)
+            detail = ", ".join(str(each) for each in gone)
+            results.append(StepResult(id="prune", title="no longer wanted", outcome="changed", detail=detail))
+    write_parent(cluster, plan.record, namespace, plan.refs, narrow=True)
+    return results
+
+
+def _report(
+    facts: Facts,
+    plan: Plan,
+    results: list[StepResult],
+    unreadable: list[tuple[str, str]],
+    settings: Settings,
+) -> InstallReport:
+    target = plan.target
+    dashboards = tuple(
+        DashboardResult(
+            uid=each.uid,
+            title=each.title,
+            source=each.source,
+            config_map=f"{each.config_map.namespace}/{each.config_map.name}",
+            references=len(each.patched.references),
+            unresolved=tuple(f"{ref.path}: {ref.why}" for ref in each.patched.unresolved),
+        )
+        for each in plan.dashboards
+    )
+    return InstallReport(
+        server_version=facts.server_version,
+        namespace=target.namespace,
+        stack="installed by kvobs" if target.release else "reused",
+        prometheus=f"{target.prometheus.namespace}/{target.prometheus.name}",
+        grafana=f"{target.grafana.namespace}/{target.grafana.name}" if target.grafana else None,
+        datasource=target.datasources["prometheus"][0] if "prometheus" in target.datasources else None,
+        steps=tuple(results),
+        dashboards=dashboards,
+        refused=(*unreadable, *plan.refused.items()),
+        notes=plan.notes,
+        access=access(target.grafana, tuple((each.uid, each.title) for each in dashboards), settings)
+        if target.grafana
+        else None,
+        ready=True if settings.wait else None,
+    )

@@ -1,0 +1,169 @@
+"""`kvobs uninstall`: what kvobs made goes, what it set is given back, what is left is listed with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..adapters.cluster import Cluster
+from ..adapters.helm import Helm
+from ..settings import Settings
+from ..stack.applyset import Record, read_record
+from ..stack.choice import parent_of
+from ..stack.facts import Facts, Object, Ref
+from ..stack.leftovers import CRD_KIND, kubelet_service_in_use, leftovers, operator_crds, volumes
+from ..stack.objects import ref
+from .act import delete_members, find_members, restore_fields
+from .look import look
+from .progress import Progress, Silent
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Left:
+    """Something that stays."""
+
+    what: str
+    why: str
+    how: str | None = None
+    """The command or flag that removes it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UninstallReport:
+    """What an uninstall took away and what it left."""
+
+    namespace: str | None
+    """None: kvobs is not installed."""
+    removed: tuple[str, ...]
+    restored: tuple[str, ...]
+    """One sentence for each field of somebody else's object."""
+    left: tuple[Left, ...]
+    exit_code: int = 0
+
+
+def uninstall(
+    settings: Settings | None = None,
+    *,
+    delete_crds: bool = False,
+    delete_pvcs: bool = False,
+    delete_namespace: bool = False,
+    cluster: Cluster | None = None,
+    helm: Helm | None = None,
+    progress: Progress | None = None,
+) -> UninstallReport:
+    """Undo an install, by the record in its ApplySet parent; safe to run again after an interruption.
+
+    Nothing that kvobs did not make is touched. The parent goes last, so that a second run finds what is left.
+    Raises `Unanswered`, `Undecided` (several installs), or an `ActionError` for what was refused or failed.
+    """
+    settings = settings or Settings()
+    progress = progress or Silent()
+    progress.step("look at the cluster")
+    cluster = cluster or Cluster.connect(
+        settings.kubeconfig, settings.context, request_timeout_s=settings.request_timeout_s
+    )
+    facts = look(cluster, settings)
+    parent = parent_of(facts, settings.namespace)
+    if parent is None:
+        return UninstallReport(namespace=None, removed=(), restored=(), left=())
+    namespace = parent["metadata"]["namespace"]
+    record = read_record(parent)
+    if record.release is not None:
+        helm = helm or Helm(
+            executable=settings.helm,
+            kubeconfig=settings.kubeconfig,
+            context=settings.context,
+            timeout_s=settings.timeout_s,
+        )
+        helm.version()
+
+    removed: list[Ref | str] = []
+    progress.step("give foreign fields back")
+    restored = [
+        f"{field.ref} {'.'.join(field.path)}: {what}" for field, what in restore_fields(cluster, record.foreign_fields)
+    ]
+    progress.step("delete monitors and dashboards")
+    members = find_members(cluster, parent)
+    removed += delete_members(cluster, [each for each in members if each.kind != "Secret"])
+    if record.release is not None and helm is not None:
+        progress.step(f"uninstall Helm release {record.release.name}")
+        removed += _release(helm, record, settings.timeout_s)
+        progress.step("delete what the release left behind")
+        removed += _left_by_release(cluster, record)
+    removed += delete_members(cluster, [each for each in members if each.kind == "Secret"])
+
+    progress.step("see what stays")
+    left = _crds(cluster, record, removed, delete=delete_crds)
+    left += _volumes(cluster, record, removed, delete=delete_pvcs)
+    removed += delete_members(cluster, [ref(parent)])
+    left += _namespace(cluster, facts, record, namespace, removed, delete=delete_namespace)
+    return UninstallReport(
+        namespace=namespace,
+        removed=tuple(str(each) for each in removed),
+        restored=tuple(restored),
+        left=tuple(left),
+    )
+
+
+def _release(helm: Helm, record: Record, timeout_s: int) -> list[str]:
+    assert record.release is not None
+    name, namespace = record.release.name, record.release.namespace
+    if helm.release(name, namespace) is None:
+        return []
+    helm.uninstall(name, namespace, timeout_s=timeout_s)
+    return [f"Helm release {namespace}/{name}"]
+
+
+def _left_by_release(cluster: Cluster, record: Record) -> list[Ref]:
+    """Delete what the operator and the chart's hook Jobs made, which Helm does not know."""
+    operators = cluster.list("Deployment.apps")
+    wanted = [
+        each
+        for each in leftovers(record)
+        if each.namespace != "kube-system" or not kubelet_service_in_use(each, operators)
+    ]
+    return delete_members(cluster, wanted)
+
+
+def _crds(cluster: Cluster, record: Record, removed: list[Ref | str], *, delete: bool) -> list[Left]:
+    if not record.settings.get("crds_created"):
+        return []
+    definitions = operator_crds(cluster.list(CRD_KIND))
+    if not definitions:
+        return []
+    what = f"{len(definitions)} CRDs of monitoring.coreos.com"
+    if not delete:
+        return [Left(what=what, why="deleting them deletes every monitor on the cluster", how="--delete-crds")]
+    for definition in definitions:
+        kind = f"{definition['spec']['names']['kind']}.{definition['spec']['group']}"
+        used_by = cluster.list(kind, metadata_only=True)
+        if used_by:
+            return [Left(what=what, why=f"{ref(used_by[0])} and {len(used_by) - 1} more of its kind still use them")]
+    removed += delete_members(cluster, [ref(each) for each in definitions])
+    return []
+
+
+def _volumes(cluster: Cluster, record: Record, removed: list[Ref | str], *, delete: bool) -> list[Left]:
+    if record.release is None:
+        return []
+    claims: list[Object] = cluster.list("PersistentVolumeClaim", namespace=record.release.namespace)
+    ours = volumes(record, claims)
+    if delete:
+        removed += delete_members(cluster, [ref(each) for each in ours])
+        return []
+    return [Left(what=str(ref(each)), why="it holds the metrics", how="--delete-pvcs") for each in ours]
+
+
+def _namespace(
+    cluster: Cluster, facts: Facts, record: Record, namespace: str, removed: list[Ref | str], *, delete: bool
+) -> list[Left]:
+    at = Ref("Namespace", "", namespace)
+    if not record.settings.get("namespace_created"):
+        return [Left(what=str(at), why="it was there before kvobs")]
+    if not delete:
+        return [Left(what=str(at), why="others may have put something into it", how="--delete-namespace")]
+    pods = cluster.list("Pod", namespace=namespace, metadata_only=True)
+    running = [each for each in pods if not each["metadata"].get("deletionTimestamp")]
+    if running:
+        return [Left(what=str(at), why=f"{ref(running[0])} and {len(running) - 1} more pods are in it")]
+    removed += delete_members(cluster, [at])
+    return []

@@ -1,0 +1,81 @@
+"""Wait until the stack is ready, with the last state of what is not on the screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from ..errors import NotReady
+from ..stack.choice import Target
+from ..stack.facts import Object
+from ..stack.readiness import not_ready, pod_trouble
+from .progress import Progress
+
+POLL_S = 2.0
+"""Between two looks: a rollout takes tens of seconds, and a look costs a few requests."""
+
+WORKLOADS = ("Deployment.apps", "StatefulSet.apps", "DaemonSet.apps")
+CUSTOM = ("Prometheus.monitoring.coreos.com", "Alertmanager.monitoring.coreos.com")
+
+
+class ListCluster(Protocol):
+    """What a wait needs of an API server."""
+
+    def list(self, kind: str, *, namespace: str | None = None) -> list[Object]: ...
+
+    def get(self, kind: str, name: str, namespace: str | None = None) -> Object | None: ...
+
+
+def wait_ready(
+    cluster: ListCluster,
+    target: Target,
+    *,
+    timeout_s: float,
+    progress: Progress,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> int:
+    """Return how many objects are ready, once all are; raises `NotReady` with the last state after *timeout_s*."""
+    deadline = clock() + timeout_s
+    while True:
+        waited_for = watched(cluster, target)
+        unready = {_name(each): why for each in waited_for if (why := not_ready(each)) is not None}
+        if not unready:
+            return len(waited_for)
+        progress.state("; ".join(f"{name}: {why}" for name, why in unready.items()))
+        if clock() >= deadline:
+            pods = cluster.list("Pod", namespace=target.prometheus.namespace)
+            for each in waited_for:
+                if _name(each) in unready and (trouble := pod_trouble(each, pods)):
+                    unready[_name(each)] += f" ({trouble})"
+            states = "".join(f"\n  {name}: {why}" for name, why in unready.items())
+            raise NotReady(
+                f"not ready after {timeout_s:.0f} s:{states}",
+                hint=f"kubectl -n {target.prometheus.namespace} get pods; then run kvobs install again: it goes on"
+                " where it stopped",
+            )
+        sleep(min(POLL_S, max(0.0, deadline - clock())))
+
+
+def watched(cluster: ListCluster, target: Target) -> list[Object]:
+    """Return the workloads of our own release, or the Prometheus object alone where the stack is somebody else's."""
+    if target.release is None:
+        found = cluster.get(CUSTOM[0], target.prometheus.name, target.prometheus.namespace)
+        return [found] if found is not None else []
+    ours = (target.release.namespace, target.release.name)
+    return [
+        each
+        for kind in (*WORKLOADS, *CUSTOM)
+        for each in cluster.list(kind, namespace=target.release.namespace)
+        if _release_of(each) == ours
+    ]
+
+
+def _release_of(workload: Object) -> tuple[str | None, str | None]:
+    annotations = workload["metadata"].get("annotations") or {}
+    return annotations.get("meta.helm.sh/release-namespace"), annotations.get("meta.helm.sh/release-name")
+
+
+def _name(workload: Object) -> str:
+    return f"{workload['kind']} {workload['metadata']['name']}"

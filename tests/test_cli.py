@@ -1,0 +1,151 @@
+"""The command line from outside: what it loads, what it says, how it exits."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from kvobs.cli import app
+
+ROOT = Path(__file__).parents[1]
+HEAVY = {
+    "kubernetes",
+    "pyhelm3",
+    "pydantic",
+    "requests",
+    "httpx",
+    "prometheus_api_client",
+    "rich",
+    "yaml",
+    "jsonpath_ng",
+}
+GROUP: Any = typer.main.get_command(app)
+COMMANDS: dict[str, Any] = GROUP.commands
+README = (ROOT / "README.md").read_text()
+
+
+def run(*arguments: str, env: dict[str, str] | None = None, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run `python -m kvobs` without a terminal, in a clean environment."""
+    return subprocess.run(
+        [sys.executable, "-m", "kvobs", *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", **(env or {})},
+        cwd=cwd,
+        check=False,
+    )
+
+
+def modules_loaded(*arguments: str) -> set[str]:
+    """Return the top-level names that Python imports while it runs with *arguments*."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+
+
+def test_help_loads_no_heavy_library() -> None:
+    """`kvobs --help` answers before anything heavy is imported."""
+    assert {name.partition(".")[0] for name in modules_loaded("-m", "kvobs", "--help")} & HEAVY == set()
+
+
+def test_importing_the_package_loads_nothing_else_of_ours() -> None:
+    """`import kvobs` costs one module."""
+    assert {name for name in modules_loaded("-c", "import kvobs") if name.startswith("kvobs")} == {"kvobs"}
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_help_and_a_line_in_the_readme(name: str) -> None:
+    """A command that exists is explained in `--help` and in the README's table."""
+    assert COMMANDS[name].help
+    assert f"| `kvobs {name}` |" in README
+    done = run(name, "--help")
+    assert done.returncode == 0
+    assert f"kvobs {name}" in done.stdout
+
+
+def test_the_readme_names_no_command_that_is_not_there() -> None:
+    """Every `kvobs X` of the README is a command."""
+    prose = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
+    named = set(re.findall(r"(?<![\w./])kvobs ([a-z]+)\b", "\n".join(re.findall(r"`([^`\n]+)`", prose))))
+    assert named - {"COMMAND"} <= set(COMMANDS)
+
+
+def readme_commands() -> list[list[str]]:
+    """Return the words of every shell line in the README's console blocks."""
+    blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    return [shlex.split(line, comments=True) for block in blocks for line in block.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("words", readme_commands(), ids=" ".join)
+def test_every_shell_line_of_the_readme_is_one_that_works(words: list[str]) -> None:
+    """A `make` line names a target; a `python -m kvobs` line parses with the options it gives."""
+    if words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    elif words[:3] == ["python", "-m", "kvobs"]:
+        command = COMMANDS[words[3]]
+        command.make_context(words[3], words[4:])
+    else:
+        assert words == ["pip", "install", "."]
+
+
+EXITS = [
+    (("nonsense",), 2, "No such command"),
+    (("install", "--nonsense"), 2, "No such option"),
+    (("install", "--timeout", "soon"), 2, "is not a duration"),
+    (("install", "--prometheus", "k8s"), 2, "is not NAMESPACE/NAME"),
+    (("install", "--datasource", "prometheus", "--kubeconfig", "/nonexistent"), 4, "/nonexistent"),
+    (("install", "--kubeconfig", "/nonexistent/config"), 4, "/nonexistent/config"),
+    (("status",), 4, "kubeconfig"),
+    (("install", "--values", "/nonexistent.yaml"), 2, "/nonexistent.yaml"),
+    (("render", "--set", "a[b]=1"), 2, "a[b]="),
+    (("render", "--datasource", "prometheus"), 2, "TYPE=UID"),
+    (("patch", "/nonexistent.json"), 1, "/nonexistent.json"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    EXITS,
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_failure_says_what_in_a_line_and_exits_with_its_code(
+    arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    """A user's mistake ends in a plain sentence, never a traceback."""
+    done = run(*arguments)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_question_without_a_terminal_is_wrong_usage(tmp_path: Path) -> None:
+    """uninstall asks before it acts; with nobody to ask it says which flag answers."""
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+        "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:9'}}]\n"
+        "users: [{name: u, user: {token: t}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"
+    )
+    done = run("uninstall", "--kubeconfig", str(kubeconfig))
+    assert done.returncode == 2
+    assert "--yes" in done.stderr
+
+
+def test_an_error_is_json_too_when_json_is_asked_for() -> None:
+    """`-o json` gives a program the error as a document, with the exit code it agrees with."""
+    done = run("status", "-o", "json", "--kubeconfig", "/nonexistent")
+    document = json.loads(done.stdout)
+    assert document["kind"] == "Error"
+    assert document["version"] == 1
+    assert document["exit_code"] == done.returncode == 4
+    assert document["hint"]
