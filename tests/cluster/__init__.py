@@ -1,0 +1,1 @@
+"""A Kubernetes cluster on loopback: real servers, simulated machines. Start at bed.py."""
