@@ -76,7 +76,7 @@ Namespace = Annotated[
 ]
 Format = Annotated[Output, typer.Option("-o", "--output", help="Format of the result on stdout.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but the result and errors.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more: every reference, every unchanged object.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more: every reference that was changed.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everything is ready.")]
 Timeout = Annotated[

@@ -102,6 +102,8 @@ def _(report: InstallReport, *, verbose: bool = False) -> str:
         lines += _table(
             [(each.uid, each.title, each.config_map, f"{each.references} references") for each in report.dashboards]
         )
+        if verbose:
+            lines += [f"    {each.uid} {change}" for each in report.dashboards for change in each.changes]
         lines += [f"  ! {each.title}: {why}" for each in report.dashboards for why in each.unresolved]
     lines += [f"  ! {source}: {why}" for source, why in report.refused]
     ready = {True: "Everything is ready; data not yet proved.", None: "Not waited for; data not yet proved."}

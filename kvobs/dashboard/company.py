@@ -59,9 +59,7 @@ class Company:
         if decision.kind in (Kind.LITERAL, Kind.VARIABLE, Kind.SHADOWED):
             warning = "the built-in annotation entry names a data source; some other tool changed it"
             return decision._replace(outcome=Outcome.KEPT, now=None, why=_GRAFANAS_OWN, warning=warning)
-        return decision._replace(
-            outcome=Outcome.RESOLVED, now=_GRAFANA, why=_GRAFANAS_OWN, warning=None, left=()
-        )
+        return decision._replace(outcome=Outcome.RESOLVED, now=_GRAFANA, why=_GRAFANAS_OWN, warning=None, left=())
 
     def _as_targets(self, plugin: str | None, targets: list[Any], kind: Kind) -> Decision | None:
         asked = {

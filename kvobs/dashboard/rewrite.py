@@ -200,7 +200,7 @@ class Rewriter:
             and type(named) is str
             and type(plugin) is str
             and len(old) == 2
-            and "$" not in plugin
+            and not may_hold_placeholder(plugin)
             and "builtIn" not in holder
         ):
             decision = self._judge.text(named, plugin)

@@ -64,11 +64,19 @@ class Plan:
     target: Target
     record: Record
     """What the ApplySet parent says before the first step is done."""
+    give_back: tuple[ForeignField, ...]
+    """Fields that an earlier run set and this one no longer wants; they are in `record` until they are given back."""
     steps: tuple[Step, ...]
     dashboards: tuple[PlannedDashboard, ...]
     refused: Mapping[str, str]
     """Dashboard source -> why it is not loaded."""
     notes: tuple[Note, ...]
+
+    @property
+    def final_record(self) -> Record:
+        """What the ApplySet parent says when all is done."""
+        kept = tuple(each for each in self.record.foreign_fields if each not in self.give_back)
+        return replace(self.record, foreign_fields=kept)
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -124,6 +132,11 @@ def make_plan(
     return Plan(
         target=target,
         record=_record(facts, target, settings, dcgm.fields),
+        give_back=tuple(
+            each
+            for each in target.record.foreign_fields
+            if (each.ref, each.path) not in {(change.ref, change.path) for change in dcgm.fields}
+        ),
         steps=tuple(steps),
         dashboards=tuple(each for each, _ in planned),
         refused=refused,

@@ -25,6 +25,7 @@ from .act import (
     create_secret,
     delete_members,
     find_members,
+    restore_fields,
     set_fields,
     write_parent,
 )
@@ -55,6 +56,8 @@ class DashboardResult:
     config_map: str
     references: int
     """How many datasource references it holds."""
+    changes: tuple[str, ...]
+    """One sentence for each reference that the patch changed."""
     unresolved: tuple[str, ...]
     """One sentence for each reference that nothing was given for."""
 
@@ -139,7 +142,7 @@ def install(
     else:
         results += _act(cluster, plan, facts, progress, only=("namespace",))
     results += _act(cluster, plan, facts, progress, only=("monitors", "dcgm", "dashboards"))
-    results += _prune(cluster, plan, progress)
+    results += _tidy(cluster, plan, progress)
 
     if settings.wait:
         progress.step("wait until everything is ready")
@@ -239,19 +242,23 @@ def _result(step: Step, changed: int, unchanged: int) -> StepResult:
     return StepResult(id=step.id, title=step.title, outcome="changed" if changed else "unchanged", detail=detail)
 
 
-def _prune(cluster: Cluster, plan: Plan, progress: Progress) -> list[StepResult]:
-    """Delete what earlier runs of ours applied and this one no longer wants, then say so in the parent."""
+def _tidy(cluster: Cluster, plan: Plan, progress: Progress) -> list[StepResult]:
+    """Give back and delete what earlier runs of ours did and this one no longer wants; then say so in the parent."""
     namespace = plan.target.namespace
-    live = cluster.get("ConfigMap", PARENT_NAME, namespace)
     results: list[StepResult] = []
-    if live is not None:
-        stale = [each for each in find_members(cluster, live) if each not in plan.refs]
-        if stale:
-            progress.step("delete what is no longer wanted")
-            gone = delete_members(cluster, stale)
-            detail = ", ".join(str(each) for each in gone)
-            results.append(StepResult(id="prune", title="no longer wanted", outcome="changed", detail=detail))
-    write_parent(cluster, plan.record, namespace, plan.refs, narrow=True)
+    if plan.give_back:
+        progress.step("give back fields that are no longer wanted")
+        given = [
+            f"{field.ref} {'.'.join(field.path)}: {what}" for field, what in restore_fields(cluster, plan.give_back)
+        ]
+        results.append(StepResult(id="restore", title="fields given back", outcome="changed", detail="; ".join(given)))
+    live = cluster.get("ConfigMap", PARENT_NAME, namespace)
+    stale = [each for each in find_members(cluster, live) if each not in plan.refs] if live is not None else []
+    if stale:
+        progress.step("delete what is no longer wanted")
+        gone = ", ".join(str(each) for each in delete_members(cluster, stale))
+        results.append(StepResult(id="prune", title="no longer wanted", outcome="changed", detail=gone))
+    write_parent(cluster, plan.final_record, namespace, plan.refs, narrow=True)
     return results
 
 
@@ -270,6 +277,7 @@ def _report(
             source=each.source,
             config_map=f"{each.config_map.namespace}/{each.config_map.name}",
             references=len(each.patched.references),
+            changes=tuple(f"{ref.path}: {ref.why}" for ref in each.patched.references if ref.changed),
             unresolved=tuple(f"{ref.path}: {ref.why}" for ref in each.patched.unresolved),
         )
         for each in plan.dashboards
