@@ -98,6 +98,7 @@ Datasources = Annotated[
     list[str] | None,
     typer.Option("--datasource", metavar="TYPE=UID[:NAME]", help="Grafana datasource for references of that type."),
 ]
+HelmPath = Annotated[str, typer.Option("--helm", metavar="PATH", help="The helm executable (else from PATH).")]
 Dcgm = Annotated[
     DcgmChoice,
     typer.Option(
@@ -158,6 +159,7 @@ def install(
         str | None,
         typer.Option("--vllm-port", metavar="PORT", help="Port of vLLM's /metrics, by name or number."),
     ] = None,
+    helm: HelmPath = "helm",
     wait: Wait = True,
     timeout: Timeout = "10m",
     output: Format = Output.text,
@@ -187,6 +189,7 @@ def install(
             vllm_namespace=vllm_namespace,
             vllm_selector=vllm_selector,
             vllm_port=vllm_port,
+            helm=helm,
             wait=wait,
             timeout_s=seconds(timeout),
         )
@@ -211,6 +214,7 @@ def uninstall(
     delete_namespace: Annotated[
         bool, typer.Option("--delete-namespace", help="Delete the namespace too, if kvobs made it.")
     ] = False,
+    helm: HelmPath = "helm",
     timeout: Timeout = "10m",
     output: Format = Output.text,
     quiet: Quiet = False,
@@ -221,7 +225,9 @@ def uninstall(
     with errors(quiet, output):
         from .use_cases.uninstall import uninstall as run
 
-        settings = Settings(kubeconfig=kubeconfig, context=context, namespace=namespace, timeout_s=seconds(timeout))
+        settings = Settings(
+            kubeconfig=kubeconfig, context=context, namespace=namespace, helm=helm, timeout_s=seconds(timeout)
+        )
         if not yes:
             confirm(f"Uninstall from {cluster_name(settings)}?")
         with progress(quiet) as shown:

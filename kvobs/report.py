@@ -113,7 +113,8 @@ def _(report: InstallReport, *, verbose: bool = False) -> str:
 @to_text.register
 def _(report: StatusReport, *, verbose: bool = False) -> str:
     if not report.installed:
-        return f"kvobs is not installed on this cluster (Kubernetes {report.server_version}); to install: kvobs install"
+        what = f"kvobs is not installed {_here(report.elsewhere)} (Kubernetes {report.server_version})"
+        return what if report.elsewhere else f"{what}; to install: kvobs install"
     lines = [
         f"kvobs on Kubernetes {report.server_version}, namespace {report.namespace}",
         *_table(
@@ -137,7 +138,7 @@ def _(report: StatusReport, *, verbose: bool = False) -> str:
 @to_text.register
 def _(report: UninstallReport, *, verbose: bool = False) -> str:
     if report.namespace is None:
-        return "kvobs is not installed on this cluster; nothing to do"
+        return f"kvobs is not installed {_here(report.elsewhere)}; nothing to do"
     lines = [f"Removed from namespace {report.namespace}", *(f"  {each}" for each in report.removed)]
     given_back = ["Fields of other objects", *(f"  {each}" for each in report.restored)] if report.restored else []
     left = ["Left"] if report.left else []
@@ -178,6 +179,10 @@ def _(report: Rendered, *, verbose: bool = False) -> str:
     if report.files:
         return _joined([*report.files], refused)
     return objects_to_yaml(report.objects)
+
+
+def _here(elsewhere: Sequence[str]) -> str:
+    return f"there, but in namespace {' and '.join(elsewhere)}" if elsewhere else "on this cluster"
 
 
 def _access(access: Access | None) -> list[str]:

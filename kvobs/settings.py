@@ -61,7 +61,7 @@ class Settings:
     vllm_namespace: str | None = None
     """Look for vLLM in this namespace only."""
     vllm_selector: str | None = None
-    """Label selector of the Services in front of vLLM, where they are not recognised by themselves."""
+    """Label selector of the Services in front of vLLM; given, no other Service or pod counts as vLLM."""
     vllm_port: str | None = None
     """Name or number of the port that serves /metrics, where it is not recognised by itself."""
 

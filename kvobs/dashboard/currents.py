@@ -20,6 +20,12 @@ _ALL = "$__all"
 _JS_REGEX = re.compile(r"/(.*)/([gimsuy]*)", re.DOTALL)
 
 
+# A regex comes with a dashboard from anywhere: one that could take for ever on some name is not tried.
+_QUANTIFIER = re.compile(r"[*+{]")
+_REPEATED_GROUP = re.compile(r"\)[*+{]")
+_MOST_QUANTIFIERS = 4
+
+
 def pinned(
     variable: Variable,
     before: dict[str, Any],
@@ -91,7 +97,7 @@ def _excludes(regex: str, name: str) -> bool:
     """Whether a variable's `regex` surely leaves out a source's name.
 
     Grafana reads `/pattern/flags`, and anything else as a pattern for the whole name. What only Grafana can
-    expand, or only JavaScript can read, excludes nothing here.
+    expand, what only JavaScript can read, and what might take for ever, excludes nothing here.
 
     >>> _excludes("/^Prom/", "Prometheus"), _excludes("Prom", "Prometheus"), _excludes("/(?<x>a)/", "b")
     (False, True, False)
@@ -100,6 +106,8 @@ def _excludes(regex: str, name: str) -> bool:
         return False
     match = _JS_REGEX.fullmatch(regex)
     pattern, flags = (f"^(?:{regex})$", "") if match is None else (match[1], match[2])
+    if _REPEATED_GROUP.search(pattern) or len(_QUANTIFIER.findall(pattern)) > _MOST_QUANTIFIERS:
+        return False
     try:
         with warnings.catch_warnings():
             # What Python may read in another way one day is a case for JavaScript alone.

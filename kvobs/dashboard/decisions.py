@@ -153,7 +153,8 @@ class Judge:
         return Decision(Kind.UNDECLARED, Outcome.RESOLVED, value, f"a value was given for {name}", name)
 
     def _placed(self, text: str, plugin: str | None) -> Decision:
-        whole = whole_name(text)
+        match = None if self.pattern is None else self.pattern.fullmatch(text)
+        whole = whole_name(text) if match is None else name_in(match)
         declaration = None if whole is None else self._declared.inputs.get(whole)
         if whole in self._declared.variables or (declaration is not None and not declaration.is_constant):
             assert whole is not None

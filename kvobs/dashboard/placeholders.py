@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import quote
 
-_WHOLE = re.compile(r"\$\{([^{}:]+)(?::([^{}]*))?\}|\[\[([^\[\]:]+)(?::([^\[\]]*))?\]\]|\$(\w[\w-]*)")
+_WHOLE = re.compile(r"\$\{([^{}:]+)(?::([^{}]*))?\}|\[\[([^\[\]:]+)(?::([^\[\]]*))?\]\]|\$(\w+)")
 _ANY = re.compile(r"\$\{[^{}]*\}|\[\[[^\[\]]*\]\]|\$\w+")
 _BARE_END = re.compile(r"\$(\w+)\Z")
 _CURLY = re.compile(r"\$\{[^{}]*\}")

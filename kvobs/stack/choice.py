@@ -78,9 +78,9 @@ class Target:
 
 
 def parent_of(facts: Facts, namespace: str | None) -> Object | None:
-    """Return kvobs' ApplySet parent: the one in *namespace*, else the only one there is.
+    """Return kvobs' ApplySet parent in *namespace*, or for None the only one there is.
 
-    Raises `Undecided` when another namespace holds one, since dashboards and targets would be doubled.
+    Raises `Undecided` where none is named and there are several.
     """
     by_namespace = {parent["metadata"]["namespace"]: parent for parent in facts.parents}
     if namespace is None:
@@ -90,13 +90,6 @@ def parent_of(facts: Facts, namespace: str | None) -> Object | None:
                 hint="say which one with --namespace",
             )
         return next(iter(by_namespace.values()), None)
-    if namespace not in by_namespace and by_namespace:
-        there = ", ".join(sorted(by_namespace))
-        raise Undecided(
-            f"kvobs is already installed in namespace {there}; a second install in {namespace} would load every"
-            " dashboard and scrape every target twice",
-            hint=f"use that one: --namespace {sorted(by_namespace)[0]}",
-        )
     return by_namespace.get(namespace)
 
 
@@ -106,6 +99,13 @@ def choose(facts: Facts, settings: Settings) -> Target:
     Raises `Undecided` (nothing is to be changed) or `UsageError` (a flag contradicts what is recorded).
     """
     parent = parent_of(facts, settings.namespace)
+    if parent is None and facts.parents:
+        there = ", ".join(sorted(each["metadata"]["namespace"] for each in facts.parents))
+        raise Undecided(
+            f"kvobs is already installed in namespace {there}; a second install in {settings.namespace} would load"
+            " every dashboard and scrape every target twice",
+            hint="leave --namespace out, or run kvobs uninstall there first",
+        )
     record = read_record(parent) if parent is not None else Record()
     settings = _as_before(settings, record, facts)
     if record.release is not None:

@@ -15,16 +15,18 @@ KUBELET_SERVICE = "--kubelet-service="
 def leftovers(record: Record) -> tuple[Ref, ...]:
     """Return what the operator and the chart's hook Jobs made: no owner reference, and no entry in the release.
 
-    By the chart's names: the kubelets' Service with its endpoints, and the Secret of the admission webhook.
+    These are the kubelets' Service with its endpoints, and the Secret of the admission webhook, by the names that
+    the record has of them.
     """
-    full = record.settings.get("full_name")
-    if record.release is None or not isinstance(full, str):
-        return ()
-    return (
-        Ref("Service", "kube-system", f"{full}-kubelet"),
-        Ref("Endpoints", "kube-system", f"{full}-kubelet"),
-        Ref("Secret", record.release.namespace, f"{full}-admission"),
-    )
+    found: list[Ref] = []
+    if record.release is not None:
+        match record.settings.get("kubelet_service"):
+            case [str(namespace), str(name)]:
+                found += [Ref("Service", namespace, name), Ref("Endpoints", namespace, name)]
+        match record.settings.get("admission_secret"):
+            case str(name):
+                found.append(Ref("Secret", record.release.namespace, name))
+    return tuple(found)
 
 
 def kubelet_service_in_use(service: Ref, deployments: Iterable[Object]) -> bool:
@@ -46,7 +48,7 @@ def operator_crds(definitions: Iterable[Object]) -> list[Object]:
 def volumes(record: Record, claims: Iterable[Object]) -> list[Object]:
     """Return the claims of the release's Prometheus and Alertmanager, by the labels their StatefulSets give them."""
     full = record.settings.get("full_name")
-    names = {f"{full}-prometheus", f"{full}-alertmanager"}
+    names = {full, f"{full}-prometheus", f"{full}-alertmanager"}
     return [
         each
         for each in claims

@@ -219,7 +219,10 @@ def _record(facts: Facts, target: Target, settings: Settings, changes: Sequence[
             chart=wanted.chart,
             chart_version=wanted.version or "",
         )
-        told["full_name"] = names_of(wanted.name, wanted.namespace, wanted.values).full
+        names = names_of(wanted.name, wanted.namespace, wanted.values)
+        told["full_name"] = names.full
+        told["kubelet_service"] = list(names.kubelet_service or ())
+        told["admission_secret"] = names.admission_secret
         if before.release is None and PROMETHEUS_KIND not in facts.kinds:
             told["crds_created"] = True
     return Record(release=release, foreign_fields=(*before.foreign_fields, *added), settings=told)

@@ -36,6 +36,8 @@ class StatusReport:
     """One sentence for each workload that is not ready."""
     notes: tuple[Note, ...] = ()
     access: Access | None = None
+    elsewhere: tuple[str, ...] = ()
+    """Where it is not installed as asked: the namespaces in which it is."""
 
     @property
     def exit_code(self) -> int:
@@ -55,7 +57,11 @@ def status(settings: Settings | None = None, *, cluster: Cluster | None = None) 
     facts = look(cluster, settings)
     parent = parent_of(facts, settings.namespace)
     if parent is None:
-        return StatusReport(installed=False, server_version=facts.server_version)
+        return StatusReport(
+            installed=False,
+            server_version=facts.server_version,
+            elsewhere=tuple(sorted(each["metadata"]["namespace"] for each in facts.parents)),
+        )
     target = choose(facts, settings)
     workloads = watched(cluster, target)
     unready = [

@@ -37,6 +37,8 @@ class UninstallReport:
     restored: tuple[str, ...]
     """One sentence for each field of somebody else's object."""
     left: tuple[Left, ...]
+    elsewhere: tuple[str, ...] = ()
+    """Where it is not installed as asked: the namespaces in which it is."""
     exit_code: int = 0
 
 
@@ -64,7 +66,8 @@ def uninstall(
     facts = look(cluster, settings)
     parent = parent_of(facts, settings.namespace)
     if parent is None:
-        return UninstallReport(namespace=None, removed=(), restored=(), left=())
+        elsewhere = tuple(sorted(each["metadata"]["namespace"] for each in facts.parents))
+        return UninstallReport(namespace=None, removed=(), restored=(), left=(), elsewhere=elsewhere)
     namespace = parent["metadata"]["namespace"]
     record = read_record(parent)
     if record.release is not None:
@@ -117,9 +120,7 @@ def _left_by_release(cluster: Cluster, record: Record) -> list[Ref]:
     """Delete what the operator and the chart's hook Jobs made, which Helm does not know."""
     operators = cluster.list("Deployment.apps")
     wanted = [
-        each
-        for each in leftovers(record)
-        if each.namespace != "kube-system" or not kubelet_service_in_use(each, operators)
+        each for each in leftovers(record) if each.kind == "Secret" or not kubelet_service_in_use(each, operators)
     ]
     return delete_members(cluster, wanted)
 
