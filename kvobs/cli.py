@@ -291,6 +291,7 @@ def render(
             dcgm=dcgm.value,
         )
         rendered = run(settings)
+        print_account("\n".join(f"! {source}: {why}" for source, why in rendered.refused))
         if directory is not None:
             finish(write(rendered, directory), Output.text if output is Output.yaml else output)
         else:

@@ -7,6 +7,7 @@ within one version. A `None` is a fact that is not there, an empty list one that
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -17,6 +18,7 @@ from .errors import KvobsError
 from .stack.facts import Ref
 from .stack.manifests import to_yaml as objects_to_yaml
 from .stack.notes import Note
+from .stack.objects import hidden
 from .use_cases.access import Access
 from .use_cases.install import InstallReport
 from .use_cases.patch import PatchReport
@@ -30,7 +32,7 @@ VERSION = 1
 def to_document(report: Any) -> dict[str, Any]:
     """Return *report* as plain values, with its kind, the version of the form, and its exit code."""
     if isinstance(report, Rendered) and not report.files:
-        return {"apiVersion": "v1", "kind": "List", "items": list(report.objects)}
+        return {"apiVersion": "v1", "kind": "List", "items": [dict(hidden(each)) for each in report.objects]}
     body = _plain(report)
     return {"kind": type(report).__name__, "version": VERSION, "exit_code": report.exit_code, **body}
 
@@ -155,18 +157,19 @@ def _(report: PatchReport, *, verbose: bool = False) -> str:
         if each.error is not None:
             lines.append(f"! {each.source}: {each.error}" + (f" ({each.hint})" if each.hint else ""))
             continue
-        done = "nothing to change" if not each.changed else "patched"
         place = f" -> {each.written}" if each.written and each.written != each.source else ""
-        if report.listing:
-            done = f"{len(each.references)} references"
-        lines.append(f"{each.source}: {done}{place}")
-        shown = [row for row in each.references if verbose or report.listing or row.outcome != "kept"]
-        for row in shown:
-            now = json.dumps(row.was, ensure_ascii=False)
+        counts = Counter(row.outcome for row in each.references)
+        told = ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items())) or "no references"
+        done = "references" if report.listing else "patched" if each.changed else "nothing to change"
+        lines.append(f"{each.source}: {done}: {told}{place}")
+        for row in each.references:
+            if not (verbose or report.listing or row.outcome == "unresolved"):
+                continue
+            change = json.dumps(row.was, ensure_ascii=False)
             if row.now != row.was:
-                now += f" -> {json.dumps(row.now, ensure_ascii=False)}"
+                change += f" -> {json.dumps(row.now, ensure_ascii=False)}"
             mark = "!" if row.outcome == "unresolved" else " "
-            lines += [f"  {mark} {row.path}  {now}", f"      {row.reference_class}, {row.outcome}: {row.why}"]
+            lines += [f"  {mark} {row.path}  {change}", f"      {row.reference_class}, {row.outcome}: {row.why}"]
         lines += [f"  ! {warning}" for warning in each.warnings]
         if not each.loadable:
             lines.append(f"  ! no sidecar loads it: {each.not_loadable_because}")
@@ -175,10 +178,7 @@ def _(report: PatchReport, *, verbose: bool = False) -> str:
 
 @to_text.register
 def _(report: Rendered, *, verbose: bool = False) -> str:
-    refused = [f"! {source}: {why}" for source, why in report.refused]
-    if report.files:
-        return _joined([*report.files], refused)
-    return objects_to_yaml(report.objects)
+    return "\n".join(report.files) if report.files else objects_to_yaml(report.objects)
 
 
 def _here(elsewhere: Sequence[str]) -> str:

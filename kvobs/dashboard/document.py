@@ -94,31 +94,25 @@ def unwrapped(document: Any) -> Unwrapped:
     return Unwrapped(document, (), shape, tuple(wrapping))
 
 
-def walk_panels(dashboard: Mapping[str, Any]) -> Iterator[tuple[tuple[Key, ...], dict[str, Any]]]:
-    """Yield the place and the object of every panel, in reading order.
+def panels_of(dashboard: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield every panel of a dashboard of the classic schema, in reading order.
 
-    Children of collapsed rows and the panels of old rows are panels too; in v2 a panel is an element.
+    Children of collapsed rows and the panels of old rows are panels too. Nesting deeper than `MAX_DEPTH` is an
+    error of whoever walks the document first.
     """
-    elements = dashboard.get("elements")
-    for key, element in (elements if isinstance(elements, dict) else {}).items():
-        if isinstance(element, dict):
-            yield ("elements", key), element
-    lists: list[tuple[tuple[Key, ...], Any]] = []
     rows = dashboard.get("rows")
-    for index, row in enumerate(rows if isinstance(rows, list) else ()):
-        if isinstance(row, dict):
-            lists.append((("rows", index, "panels"), row.get("panels")))
-    for start, panels in ((("panels",), dashboard.get("panels")), *lists):
-        yield from _panels_in(panels, start)
-
-
-def _panels_in(panels: Any, start: tuple[Key, ...]) -> Iterator[tuple[tuple[Key, ...], dict[str, Any]]]:
-    if len(start) > MAX_DEPTH:
-        raise too_deep(start)
-    for index, panel in enumerate(panels if isinstance(panels, list) else ()):
-        if isinstance(panel, dict):
-            yield (*start, index), panel
-            yield from _panels_in(panel.get("panels"), (*start, index, "panels"))
+    lists = [row.get("panels") for row in (rows if isinstance(rows, list) else ()) if isinstance(row, dict)]
+    stack: list[Any] = []
+    for panels in (dashboard.get("panels"), *lists):
+        stack.extend(reversed(panels) if isinstance(panels, list) else ())
+        while stack:
+            panel = stack.pop()
+            if not isinstance(panel, dict):
+                continue
+            yield panel
+            inner = panel.get("panels")
+            if isinstance(inner, list):
+                stack.extend(reversed(inner))
 
 
 def too_deep(keys: tuple[Key, ...]) -> DocumentError:

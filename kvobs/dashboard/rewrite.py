@@ -197,15 +197,15 @@ class Rewriter:
         # Nearly all are of this form: a short way for them, to the same end.
         if (
             self._short
-            and type(named) is str
-            and type(plugin) is str
             and len(old) == 2
+            and isinstance(named, str)
+            and isinstance(plugin, str)
             and not may_hold_placeholder(plugin)
             and "builtIn" not in holder
         ):
             decision = self._judge.text(named, plugin)
             now = decision.now
-            new = old if now is None or now == named else {key: now if key == "uid" else plugin for key in old}
+            new = old if now is None or now == named else {**old, "uid": now}
             self._record((*self._keys[:depth], "uid"), decision, named, new["uid"])
             return new
         keys = tuple(self._keys[:depth])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .datasources import EXPRESSION, MIXED, PROMETHEUS, Sources
-from .document import walk_panels
+from .document import panels_of
 from .placeholders import whole_name
 
 _SHOWN = 3
@@ -16,7 +16,7 @@ def suspicions(dashboard: Mapping[str, Any], sources: Sources) -> list[str]:
     """Return one sentence for each kind of oddity that a patched dashboard of the classic schema shows."""
     mixed: list[str] = []
     silent: list[str] = []
-    for _, panel in walk_panels(dashboard):
+    for panel in panels_of(dashboard):
         targets = panel.get("targets")
         if not isinstance(targets, list):
             continue

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from ..errors import Undecided, UsageError
+from ..errors import Unanswered, Undecided, UsageError
 from ..settings import DEFAULT_NAMESPACE, DEFAULT_RELEASE, Settings
 from .applyset import Record, read_record
 from .facts import Facts, Grafana, Object, Prometheus, Sidecar, Workload
@@ -96,24 +96,15 @@ def parent_of(facts: Facts, namespace: str | None) -> Object | None:
 def choose(facts: Facts, settings: Settings) -> Target:
     """Decide which stack is used, from live objects and the record of earlier runs.
 
-    Raises `Undecided` (nothing is to be changed) or `UsageError` (a flag contradicts what is recorded).
+    Raises `Undecided` or `Unanswered` (nothing is to be changed), or `UsageError` (a flag contradicts what is
+    recorded).
     """
     parent = parent_of(facts, settings.namespace)
-    if parent is None and facts.parents:
-        there = ", ".join(sorted(each["metadata"]["namespace"] for each in facts.parents))
-        raise Undecided(
-            f"kvobs is already installed in namespace {there}; a second install in {settings.namespace} would load"
-            " every dashboard and scrape every target twice",
-            hint="leave --namespace out, or run kvobs uninstall there first",
-        )
     record = read_record(parent) if parent is not None else Record()
-    settings = _as_before(settings, record, facts)
+    if not settings.datasources:
+        settings = replace(settings, datasources=tuple(record.settings.get("datasources") or ()))
     if record.release is not None:
-        if settings.stack == "reuse":
-            raise UsageError(
-                f"--stack reuse, but the stack here is our own Helm release {record.release.name}",
-                hint="leave the flag out, or run kvobs uninstall first",
-            )
+        _refuse_reuse(settings, f"the stack here is our own Helm release {record.release.name}")
         if settings.release not in (DEFAULT_RELEASE, record.release.name):
             raise UsageError(
                 f"--release {settings.release}, but kvobs already made release {record.release.name} in namespace"
@@ -123,40 +114,59 @@ def choose(facts: Facts, settings: Settings) -> Target:
         return _ours(facts, settings, record, record.release.namespace, record.release.name)
 
     home = parent["metadata"]["namespace"] if parent is not None else settings.namespace
-    if settings.stack == "install" or (settings.stack == "auto" and _nothing(facts)):
+    reuses = settings.stack == "reuse" or (settings.stack == "auto" and record.settings.get("stack") == "reuse")
+    if not reuses:
+        _refuse_guess(facts)
+    if settings.stack == "install" or (not reuses and _nothing(facts)):
         namespace = home or DEFAULT_NAMESPACE
-        if settings.prometheus or settings.grafana:
-            flag = "--prometheus" if settings.prometheus else "--grafana"
-            raise UsageError(
-                f"{flag} chooses what is already there, but a stack of our own would be installed",
-                hint="leave it out, or say --stack reuse",
-            )
+        _refuse_reuse(settings, "a stack of our own would be installed")
         if any((each.namespace, each.name) == (namespace, settings.release) for each in facts.releases):
             raise Undecided(
                 f"Helm release {settings.release} already exists in namespace {namespace}, and kvobs did not make it",
                 hint="choose another name with --release, or another place with --namespace",
             )
         return _ours(facts, settings, record, namespace, settings.release)
-    return _reused(facts, settings, record, home)
+    return _reused(facts, _as_before(settings, record, facts, reuses=reuses), record, home)
 
 
-def _as_before(settings: Settings, record: Record, facts: Facts) -> Settings:
-    """*settings* with what an earlier run was told wherever this one is told nothing else.
+def _refuse_reuse(settings: Settings, instead: str) -> None:
+    """Raise `UsageError` where a flag chooses a stack that is there, while *instead* is used."""
+    flags = {
+        "--stack reuse": settings.stack == "reuse",
+        f"--prometheus {settings.prometheus}": settings.prometheus is not None,
+        f"--grafana {settings.grafana}": settings.grafana is not None,
+    }
+    for flag in (flag for flag, given in flags.items() if given):
+        raise UsageError(
+            f"{flag} chooses what is already there, but {instead}",
+            hint="leave it out; or, to use a stack that is there: kvobs uninstall, then --stack reuse",
+        )
+
+
+def _refuse_guess(facts: Facts) -> None:
+    """Raise `Unanswered` where it is not known whether a stack is there: a second one is never a guess."""
+    for kind in ("Deployment.apps", "Prometheus.monitoring.coreos.com"):
+        if kind in facts.unasked:
+            raise Unanswered(
+                f"whether a Prometheus Operator runs here could not be asked: {facts.unasked[kind]}",
+                hint="use credentials that may list it in all namespaces",
+            )
+
+
+def _as_before(settings: Settings, record: Record, facts: Facts, *, reuses: bool) -> Settings:
+    """*settings* with what an earlier run chose wherever this one is told nothing else.
 
     A Prometheus or Grafana that is gone is no longer meant.
     """
     told = record.settings
-    there = {f"{each.namespace}/{each.name}" for each in [*facts.prometheuses]} | {
-        "none",
-        *(f"{each.namespace}/{each.name}" for each in facts.grafanas),
-    }
+    prometheuses = {f"{each.namespace}/{each.name}" for each in facts.prometheuses}
+    grafanas = {f"{each.namespace}/{each.name}" for each in facts.grafanas} | {"none"}
     prometheus, grafana = told.get("prometheus"), told.get("grafana")
     return replace(
         settings,
-        stack="reuse" if settings.stack == "auto" and told.get("stack") == "reuse" else settings.stack,
-        prometheus=settings.prometheus or (prometheus if prometheus in there else None),
-        grafana=settings.grafana or (grafana if grafana in there else None),
-        datasources=settings.datasources or tuple(told.get("datasources") or ()),
+        stack="reuse" if reuses else settings.stack,
+        prometheus=settings.prometheus or (prometheus if prometheus in prometheuses else None),
+        grafana=settings.grafana or (grafana if grafana in grafanas else None),
     )
 
 
@@ -169,7 +179,9 @@ def _ours(facts: Facts, settings: Settings, record: Record, namespace: str, name
     given = user_values(settings.values, settings.set_values)
     values = stack_values(given, admin_secret=admin_secret_name(name))
     theirs = [each for each in facts.operators if each.release != (namespace, name)]
-    if theirs and value_at(values, "prometheusOperator.enabled", True) is not False:
+    # Where ours runs already, the other one came second: refusing would only keep ours from being kept.
+    first = len(theirs) == len(facts.operators)
+    if theirs and first and value_at(values, "prometheusOperator.enabled", True) is not False:
         raise Undecided(
             f"{_named(theirs)} runs here; a second Prometheus Operator would fight with it over every object",
             hint=_SECOND_STACK,
@@ -317,10 +329,12 @@ def _datasources(
     if "prometheus" in given or grafana is None:
         return given
     sources = [each for each in grafana.datasources if each.type == "prometheus" and each.uid]
-    leading = [each for each in sources if leads_to(each.url, prometheus)]
-    for candidates in (leading, [each for each in leading or sources if each.is_default], sources):
-        if len(candidates) == 1:
-            return {**given, "prometheus": (str(candidates[0].uid), candidates[0].name)}
+    leading = [each for each in sources if leads_to(each.url, prometheus, seen_from=grafana.namespace)]
+    default = [each for each in leading or sources if each.is_default]
+    # Of several that lead there any is right; the first by UID, so that every run says the same.
+    meant = default[:1] or sorted(leading, key=lambda each: str(each.uid))[:1] or (sources if len(sources) == 1 else [])
+    if meant:
+        return {**given, "prometheus": (str(meant[0].uid), meant[0].name)}
     where = f"Grafana {grafana.namespace}/{grafana.name}"
     if sources:
         named = ", ".join(f"{each.name} ({each.uid})" for each in sources)
@@ -335,20 +349,26 @@ def _datasources(
     )
 
 
-def leads_to(url: str, prometheus: Prometheus) -> bool:
-    """Whether a datasource's URL is a Service of that Prometheus.
+def leads_to(url: str, prometheus: Prometheus, *, seen_from: str) -> bool:
+    """Whether a datasource's URL is a Service of that Prometheus, for a Grafana in namespace *seen_from*.
 
     >>> from kvobs.stack.facts import Prometheus
     >>> p = Prometheus(namespace="mon", name="k8s", service_monitor_selector={}, pod_monitor_selector={},
     ...     service_monitor_namespace_selector={}, pod_monitor_namespace_selector={}, keeps_metrics=False,
     ...     available=True, release=None, tracked_by=None, service="prometheus-k8s")
-    >>> [leads_to(f"http://{host}:9090/", p) for host in ("prometheus-k8s.mon", "prometheus-k8s.mon.svc.cluster.local")]
-    [True, True]
-    >>> leads_to("http://prometheus-k8s.other:9090", p)
+    >>> hosts = ("prometheus-k8s.mon", "prometheus-k8s.mon.svc.cluster.local", "prometheus-k8s")
+    >>> [leads_to(f"http://{host}:9090/", p, seen_from="mon") for host in hosts]
+    [True, True, True]
+    >>> leads_to("http://prometheus-k8s.other:9090", p, seen_from="mon")
     False
     """
-    host = (urlsplit(url).hostname or "").split(".")
-    return host[0] in (prometheus.service, "prometheus-operated") and host[1:2] == [prometheus.namespace]
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:  # it is somebody's text, and may be no URL at all
+        return False
+    service, _, rest = host.partition(".")
+    namespace = rest.partition(".")[0] or seen_from
+    return service in (prometheus.service, "prometheus-operated") and namespace == prometheus.namespace
 
 
 def _given(settings: Settings) -> dict[str, tuple[str, str | None]]:
