@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from ..errors import Unanswered, Undecided, UsageError
 from ..settings import DEFAULT_NAMESPACE, DEFAULT_RELEASE, Settings
 from .applyset import Record, read_record
+from .datasources import chosen_datasources, given_datasources, known_datasources
 from .facts import Facts, Grafana, Object, Prometheus, Sidecar, Workload
 from .notes import Note
 from .values import (
@@ -121,12 +121,17 @@ def choose(facts: Facts, settings: Settings) -> Target:
         namespace = home or DEFAULT_NAMESPACE
         _refuse_reuse(settings, "a stack of our own would be installed")
         if any((each.namespace, each.name) == (namespace, settings.release) for each in facts.releases):
-            raise Undecided(
-                f"Helm release {settings.release} already exists in namespace {namespace}, and kvobs did not make it",
-                hint="choose another name with --release, or another place with --namespace",
-            )
+            raise foreign_release(namespace, settings.release)
         return _ours(facts, settings, record, namespace, settings.release)
     return _reused(facts, _as_before(settings, record, facts, reuses=reuses), record, home)
+
+
+def foreign_release(namespace: str, name: str) -> Undecided:
+    """The refusal of a Helm release that has our name and is not ours."""
+    return Undecided(
+        f"Helm release {name} already exists in namespace {namespace}, and kvobs did not make it",
+        hint="choose another name with --release, or another place with --namespace",
+    )
 
 
 def _refuse_reuse(settings: Settings, instead: str) -> None:
@@ -207,8 +212,8 @@ def _ours(facts: Facts, settings: Settings, record: Record, namespace: str, name
         prometheus=prometheus,
         grafana=grafana,
         sidecar=sidecar,
-        datasources=_datasources(grafana, prometheus, settings) if sidecar else _given(settings),
-        known=_known(grafana),
+        datasources=chosen_datasources(grafana, prometheus, settings) if sidecar else given_datasources(settings),
+        known=known_datasources(grafana),
         release=DesiredRelease(
             namespace=namespace,
             name=name,
@@ -270,8 +275,8 @@ def _reused(facts: Facts, settings: Settings, record: Record, home: str | None) 
         prometheus=prometheus,
         grafana=grafana,
         sidecar=grafana.sidecar if grafana else None,
-        datasources=_datasources(grafana, prometheus, settings) if grafana else _given(settings),
-        known=_known(grafana),
+        datasources=chosen_datasources(grafana, prometheus, settings) if grafana else given_datasources(settings),
+        known=known_datasources(grafana),
         release=None,
         admin_secret=None,
         live=True,
@@ -315,85 +320,6 @@ def _one(word: str, those: Sequence[_Kind], wanted: str | None, flag: str, *, fo
     if not those:
         raise Undecided(f"no {word} was found; on this cluster: {found}", hint=none)
     return those[0]
-
-
-def _datasources(
-    grafana: Grafana | None, prometheus: Prometheus, settings: Settings
-) -> dict[str, tuple[str, str | None]]:
-    """Return type -> (UID, name): what the user gave, and for Prometheus otherwise the source that is meant.
-
-    That is the one whose URL leads to *prometheus*, else the default one, else the only one; of several that lead
-    there, the default one, since they are as good as each other.
-    """
-    given = _given(settings)
-    if "prometheus" in given or grafana is None:
-        return given
-    sources = [each for each in grafana.datasources if each.type == "prometheus" and each.uid]
-    leading = [each for each in sources if leads_to(each.url, prometheus, seen_from=grafana.namespace)]
-    default = [each for each in leading or sources if each.is_default]
-    # Of several that lead there any is right; the first by UID, so that every run says the same.
-    meant = default[:1] or sorted(leading, key=lambda each: str(each.uid))[:1] or (sources if len(sources) == 1 else [])
-    if meant:
-        return {**given, "prometheus": (str(meant[0].uid), meant[0].name)}
-    where = f"Grafana {grafana.namespace}/{grafana.name}"
-    if sources:
-        named = ", ".join(f"{each.name} ({each.uid})" for each in sources)
-        raise Undecided(
-            f"{where} has several datasources of type prometheus, and none is known to lead to"
-            f" {prometheus.namespace}/{prometheus.name}: {named}",
-            hint="say which one: --datasource prometheus=UID",
-        )
-    raise Undecided(
-        f"no datasource of type prometheus was found for {where} in any ConfigMap or Secret that it reads",
-        hint="say its UID (Grafana, Connections, Data sources; it stands in the address): --datasource prometheus=UID",
-    )
-
-
-def leads_to(url: str, prometheus: Prometheus, *, seen_from: str) -> bool:
-    """Whether a datasource's URL is a Service of that Prometheus, for a Grafana in namespace *seen_from*.
-
-    >>> from kvobs.stack.facts import Prometheus
-    >>> p = Prometheus(namespace="mon", name="k8s", service_monitor_selector={}, pod_monitor_selector={},
-    ...     service_monitor_namespace_selector={}, pod_monitor_namespace_selector={}, keeps_metrics=False,
-    ...     available=True, release=None, tracked_by=None, service="prometheus-k8s")
-    >>> hosts = ("prometheus-k8s.mon", "prometheus-k8s.mon.svc.cluster.local", "prometheus-k8s")
-    >>> [leads_to(f"http://{host}:9090/", p, seen_from="mon") for host in hosts]
-    [True, True, True]
-    >>> leads_to("http://prometheus-k8s.other:9090", p, seen_from="mon")
-    False
-    """
-    try:
-        host = urlsplit(url).hostname or ""
-    except ValueError:  # it is somebody's text, and may be no URL at all
-        return False
-    service, _, rest = host.partition(".")
-    namespace = rest.partition(".")[0] or seen_from
-    return service in (prometheus.service, "prometheus-operated") and namespace == prometheus.namespace
-
-
-def _given(settings: Settings) -> dict[str, tuple[str, str | None]]:
-    """Read `--datasource TYPE=UID[:NAME]`; raises `UsageError`."""
-    given: dict[str, tuple[str, str | None]] = {}
-    for text in settings.datasources:
-        kind, equals, rest = text.partition("=")
-        uid, _, name = rest.partition(":")
-        if not (kind and equals and uid):
-            raise UsageError(f"--datasource {text!r} is not TYPE=UID or TYPE=UID:NAME", hint="prometheus=abc123")
-        given[kind] = (uid, name or None)
-    return given
-
-
-def _known(grafana: Grafana | None) -> tuple[Mapping[str, Any], ...] | None:
-    """The datasources of a Grafana for `patch_dashboard`; None where not one was read."""
-    if grafana is None:
-        return None
-    return (
-        tuple(
-            {"uid": each.uid, "name": each.name, "type": each.type, "default": each.is_default}
-            for each in grafana.datasources
-        )
-        or None
-    )
 
 
 def _sidecar_notes(sidecar: Sidecar | None, grafana: Grafana | None) -> tuple[Note, ...]:

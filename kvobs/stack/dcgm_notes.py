@@ -8,6 +8,9 @@ from .facts import ClusterPolicy, Facts, Monitor, Prometheus
 from .notes import Note
 from .selectors import labels_wanted
 
+POLICY_TAKEN = "dcgm-policy-taken"
+"""Id of the note that names the owner of a field which is taken, and the consequence."""
+
 
 def no_exporter(facts: Facts) -> Note:
     """Nothing serves GPU metrics."""
@@ -66,7 +69,7 @@ def policy_left_alone(
 def policy_taken(policy: ClusterPolicy, *, fields: Iterable[str], owners: Iterable[str]) -> Note:
     """*fields* of the policy are taken from *owners*, as asked."""
     return Note(
-        "dcgm-policy-taken",
+        POLICY_TAKEN,
         f"{_and(fields)} of ClusterPolicy {policy.name} is taken from {_and(owners)}, as --dcgm operator says:"
         " the next helm upgrade of its release fails with a conflict under Helm 4 unless its values say the"
         " same; kvobs uninstall gives the field back.",

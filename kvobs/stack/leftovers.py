@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from .applyset import Record
+from .chart import StackNames
 from .facts import Object, Ref
 
 CRD_KIND = "CustomResourceDefinition.apiextensions.k8s.io"
@@ -12,20 +14,27 @@ KUBELET_SERVICE = "--kubelet-service="
 """Argument of the Prometheus Operator: NAMESPACE/NAME of the Service and Endpoints it keeps for the kubelets."""
 
 
-def leftovers(record: Record) -> tuple[Ref, ...]:
-    """Return what the operator and the chart's hook Jobs made: no owner reference, and no entry in the release.
+def left_by_release(names: StackNames) -> dict[str, Any]:
+    """Return, for the record, what the operator and the chart's hook Jobs of a release make under these *names*.
 
-    These are the kubelets' Service with its endpoints, and the Secret of the admission webhook, by the names that
-    the record has of them.
+    None of it has an owner reference or an entry in the release, so Helm does not know it.
     """
+    return {
+        "full_name": names.full,
+        "kubelet_service": list(names.kubelet_service) if names.kubelet_service else None,
+        "admission_secret": [names.namespace, names.admission_secret] if names.admission_secret else None,
+    }
+
+
+def leftovers(record: Record) -> tuple[Ref, ...]:
+    """Return what a release of ours leaves: the kubelets' Service with its endpoints, the webhook's Secret."""
+    if record.release is None:
+        return ()
     found: list[Ref] = []
-    if record.release is not None:
-        match record.settings.get("kubelet_service"):
-            case [str(namespace), str(name)]:
-                found += [Ref("Service", namespace, name), Ref("Endpoints", namespace, name)]
-        match record.settings.get("admission_secret"):
-            case str(name):
-                found.append(Ref("Secret", record.release.namespace, name))
+    if kubelets := record.settings.get("kubelet_service"):
+        found += [Ref("Service", *kubelets), Ref("Endpoints", *kubelets)]
+    if admission := record.settings.get("admission_secret"):
+        found.append(Ref("Secret", *admission))
     return tuple(found)
 
 

@@ -14,6 +14,7 @@ from .applyset import PARENT_NAME, ForeignField, Record, ReleaseRecord, applyset
 from .choice import PROMETHEUS_KIND, DesiredRelease, Target
 from .dcgm import ForeignFieldChange, dcgm_plan
 from .facts import Facts, Object, Ref
+from .leftovers import left_by_release
 from .monitors import vllm_monitors
 from .notes import Note
 from .objects import owned, ref
@@ -118,7 +119,8 @@ def make_plan(
 
     vllm = vllm_monitors(facts, target.prometheus, settings, namespace=target.namespace, templates=monitors)
     dcgm = dcgm_plan(facts, target.prometheus, settings, namespace=target.namespace, templates=monitors)
-    steps.append(Step(id="monitors", title="vLLM monitors", objects=_owned(vllm.objects, applyset)))
+    if vllm.objects:
+        steps.append(Step(id="monitors", title="vLLM monitors", objects=_owned(vllm.objects, applyset)))
     if dcgm.objects:
         steps.append(Step(id="dcgm", title="DCGM monitors", objects=_owned(dcgm.objects, applyset)))
     if dcgm.fields:
@@ -129,14 +131,11 @@ def make_plan(
         maps = _owned([each for _, each in planned], applyset)
         steps.append(Step(id="dashboards", title="dashboards", objects=maps))
 
+    wanted = {(each.ref, each.path) for each in dcgm.fields}
     return Plan(
         target=target,
         record=_record(facts, target, settings, dcgm.fields),
-        give_back=tuple(
-            each
-            for each in target.record.foreign_fields
-            if (each.ref, each.path) not in {(change.ref, change.path) for change in dcgm.fields}
-        ),
+        give_back=tuple(each for each in target.record.foreign_fields if (each.ref, each.path) not in wanted),
         steps=tuple(steps),
         dashboards=tuple(each for each, _ in planned),
         refused=refused,
@@ -153,7 +152,7 @@ def plan_dashboards(
     sidecar = target.sidecar
     namespace = target.namespace
     if sidecar.namespaces is not None and namespace not in sidecar.namespaces:
-        namespace = sidecar.namespaces[0]
+        namespace = next((each for each in sidecar.namespaces if each in facts.namespaces), sidecar.namespaces[0])
     sources = {kind: Datasource(uid, name or "") for kind, (uid, name) in target.datasources.items()}
     planned: list[tuple[PlannedDashboard, Object]] = []
     refused: dict[str, str] = {}
@@ -191,27 +190,21 @@ def _owned(objects: Sequence[Object], applyset: str) -> tuple[Object, ...]:
 
 
 def _record(facts: Facts, target: Target, settings: Settings, changes: Sequence[ForeignFieldChange]) -> Record:
-    """The record of earlier runs with this plan's release, foreign fields and choices added."""
+    """The record of earlier runs with this plan's release, foreign fields and choices."""
     before = target.record
-    known = {(each.ref, each.path) for each in before.foreign_fields}
-    added = tuple(
-        ForeignField(ref=each.ref, path=each.path, before=each.before, after=each.value, owner=each.owner)
-        for each in changes
-        if (each.ref, each.path) not in known
-    )
     told: dict[str, Any] = dict(before.settings)
     if target.namespace not in facts.namespaces:
         told["namespace_created"] = True
-    for key, value in (
-        ("stack", "reuse" if settings.stack == "reuse" else None),
-        ("prometheus", settings.prometheus),
-        ("grafana", settings.grafana),
-        ("datasources", list(settings.datasources)),
-    ):
-        if value:
-            told[key] = value
+    if settings.datasources:
+        told["datasources"] = list(settings.datasources)
     release = None
-    if target.release is not None:
+    if target.release is None:
+        # What was chosen stays chosen, also when another Prometheus or Grafana appears beside it.
+        told["prometheus"] = f"{target.prometheus.namespace}/{target.prometheus.name}"
+        told["grafana"] = f"{target.grafana.namespace}/{target.grafana.name}" if target.grafana else "none"
+        if settings.stack == "reuse":
+            told["stack"] = "reuse"
+    else:
         wanted = target.release
         release = ReleaseRecord(
             namespace=wanted.namespace,
@@ -219,13 +212,29 @@ def _record(facts: Facts, target: Target, settings: Settings, changes: Sequence[
             chart=wanted.chart,
             chart_version=wanted.version or "",
         )
-        names = names_of(wanted.name, wanted.namespace, wanted.values)
-        told["full_name"] = names.full
-        told["kubelet_service"] = list(names.kubelet_service or ())
-        told["admission_secret"] = names.admission_secret
+        for key in ("stack", "prometheus", "grafana"):
+            told.pop(key, None)
+        told |= left_by_release(names_of(wanted.name, wanted.namespace, wanted.values))
         if before.release is None and PROMETHEUS_KIND not in facts.kinds:
             told["crds_created"] = True
-    return Record(release=release, foreign_fields=(*before.foreign_fields, *added), settings=told)
+    return Record(release=release, foreign_fields=_foreign_fields(before, changes), settings=told)
+
+
+def _foreign_fields(before: Record, changes: Sequence[ForeignFieldChange]) -> tuple[ForeignField, ...]:
+    """The recorded fields with those that are to be set now.
+
+    A field that stands as an earlier run left it keeps the value it had before that run; else somebody gave it
+    another one since, and that is what is to be given back.
+    """
+    fields = {(each.ref, each.path): each for each in before.foreign_fields}
+    for each in changes:
+        known = fields.get((each.ref, each.path))
+        if known is not None and each.before == known.after:
+            field = replace(known, after=each.value)
+        else:
+            field = ForeignField(ref=each.ref, path=each.path, before=each.before, after=each.value, owner=each.owner)
+        fields[each.ref, each.path] = field
+    return tuple(fields.values())
 
 
 def metrics_kept(target: Target) -> tuple[Note, ...]:

@@ -23,6 +23,7 @@ from ..stack.applyset import (
     widened,
 )
 from ..stack.dcgm import ForeignFieldChange
+from ..stack.exporters import field_managers
 from ..stack.facts import Object, Ref
 from ..stack.objects import OURS, delete_order, owned, ref
 
@@ -170,7 +171,7 @@ def set_fields(cluster: WriteCluster, changes: Sequence[ForeignFieldChange]) -> 
 
 
 def restore_fields(cluster: WriteCluster, fields: Sequence[ForeignField]) -> list[tuple[ForeignField, str]]:
-    """Give each field its earlier value back unless somebody changed it since; return what happened, in words.
+    """Give each field its earlier value back unless somebody set it since; return what happened, in words.
 
     Afterwards no field of these objects is ours any more: what had a value before gets it back, what had none
     goes, and our entry leaves `managedFields`, so that the owner's next apply meets no conflict.
@@ -188,6 +189,10 @@ def restore_fields(cluster: WriteCluster, fields: Sequence[ForeignField]) -> lis
         restored = False
         for each in of_one:
             now = _value_at(document, each.path)
+            others = sorted(set(_owners_of(document, each.path)) - {OURS})
+            if now == each.after and others:
+                outcomes.append((each, f"{' and '.join(others)} says the same since, left as it is"))
+                continue
             if now != each.after:
                 outcomes.append(
                     (
@@ -207,6 +212,11 @@ def restore_fields(cluster: WriteCluster, fields: Sequence[ForeignField]) -> lis
         if len(document["metadata"]["managedFields"]) != len(entries):
             cluster.replace(document)
     return outcomes
+
+
+def _owners_of(document: Object, path: tuple[str, ...]) -> tuple[str, ...]:
+    """The field managers of the field at *path*."""
+    return field_managers(document, path[:-1]).get(path[-1], ())
 
 
 def _value_at(document: Object, path: Sequence[str]) -> Any:

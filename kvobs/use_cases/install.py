@@ -14,7 +14,8 @@ from ..dashboard.jsontext import read_json
 from ..errors import KvobsError
 from ..settings import Settings
 from ..stack.applyset import PARENT_NAME, applyset_id
-from ..stack.choice import DesiredRelease, choose
+from ..stack.choice import DesiredRelease, choose, foreign_release
+from ..stack.dcgm_notes import POLICY_TAKEN
 from ..stack.facts import Facts, Object
 from ..stack.notes import Note
 from ..stack.plan import Plan, Step, make_plan
@@ -131,7 +132,7 @@ def install(
             context=settings.context,
             timeout_s=settings.timeout_s,
         )
-        action, chart_version = _release_action(helm, release)
+        action, chart_version = _release_action(helm, release, recorded=plan.target.record.release is not None)
         results += _act(cluster, plan, facts, progress, only=("namespace", "secret"))
         progress.step(f"Helm release {release.name}: {action}")
         results.append(_release(helm, release, action, chart_version, settings, progress))
@@ -167,10 +168,13 @@ def read_dashboards(settings: Settings) -> tuple[list[tuple[str, Any]], list[tup
     return documents, unreadable
 
 
-def _release_action(helm: Helm, release: DesiredRelease) -> tuple[Action, str]:
+def _release_action(helm: Helm, release: DesiredRelease, *, recorded: bool) -> tuple[Action, str]:
     """Ask Helm how our release stands; a chart that cannot be had is found out before anything is changed."""
     helm.version()
     current = helm.release(release.name, release.namespace)
+    if current is not None and not recorded:
+        # The look may have missed it: not everybody may list the Secrets in which Helm keeps its releases.
+        raise foreign_release(release.namespace, release.name)
     version = release.version or helm.chart(release.chart).version
     action = release_action(current, release, version)
     if action != "keep" and release.version:
@@ -228,6 +232,10 @@ def _act(cluster: Cluster, plan: Plan, facts: Facts, progress: Progress, *, only
             made = create_secret(cluster, step.secret, applyset=applyset)
             results.append(_result(step, int(made), int(not made)))
         elif step.fields:
+            # Whose field it is, and what that means for them, is said before it is taken.
+            for note in plan.notes:
+                if note.id == POLICY_TAKEN:
+                    progress.state(note.text)
             results.append(_result(step, *set_fields(cluster, step.fields)))
         elif step.objects:
             results.append(_result(step, *apply_objects(cluster, step.objects, applyset=applyset)))

@@ -1,0 +1,90 @@
+"""Which Grafana datasource a dashboard's references are patched to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..errors import Undecided, UsageError
+from ..settings import Settings
+from .facts import Grafana, Prometheus
+
+
+def chosen_datasources(
+    grafana: Grafana | None, prometheus: Prometheus, settings: Settings
+) -> dict[str, tuple[str, str | None]]:
+    """Return type -> (UID, name): what the user gave, and for Prometheus otherwise the source that is meant.
+
+    That is the one whose URL leads to *prometheus*, else the default one, else the only one; of several that lead
+    there, the default one, since they are as good as each other.
+    """
+    given = given_datasources(settings)
+    if "prometheus" in given or grafana is None:
+        return given
+    sources = [each for each in grafana.datasources if each.type == "prometheus" and each.uid]
+    leading = [each for each in sources if leads_to(each.url, prometheus, seen_from=grafana.namespace)]
+    default = [each for each in leading or sources if each.is_default]
+    # Of several that lead there any is right; the first by UID, so that every run says the same.
+    meant = default[:1] or sorted(leading, key=lambda each: str(each.uid))[:1] or (sources if len(sources) == 1 else [])
+    if meant:
+        return {**given, "prometheus": (str(meant[0].uid), meant[0].name)}
+    where = f"Grafana {grafana.namespace}/{grafana.name}"
+    if sources:
+        named = ", ".join(f"{each.name} ({each.uid})" for each in sources)
+        raise Undecided(
+            f"{where} has several datasources of type prometheus, and none is known to lead to"
+            f" {prometheus.namespace}/{prometheus.name}: {named}",
+            hint="say which one: --datasource prometheus=UID",
+        )
+    raise Undecided(
+        f"no datasource of type prometheus was found for {where} in any ConfigMap or Secret that it reads",
+        hint="say its UID (Grafana, Connections, Data sources; it stands in the address): --datasource prometheus=UID",
+    )
+
+
+def leads_to(url: str, prometheus: Prometheus, *, seen_from: str) -> bool:
+    """Whether a datasource's URL is a Service of that Prometheus, for a Grafana in namespace *seen_from*.
+
+    >>> from kvobs.stack.facts import Prometheus
+    >>> p = Prometheus(namespace="mon", name="k8s", service_monitor_selector={}, pod_monitor_selector={},
+    ...     service_monitor_namespace_selector={}, pod_monitor_namespace_selector={}, keeps_metrics=False,
+    ...     available=True, release=None, tracked_by=None, service="prometheus-k8s")
+    >>> hosts = ("prometheus-k8s.mon", "prometheus-k8s.mon.svc.cluster.local", "prometheus-k8s")
+    >>> [leads_to(f"http://{host}:9090/", p, seen_from="mon") for host in hosts]
+    [True, True, True]
+    >>> leads_to("http://prometheus-k8s.other:9090", p, seen_from="mon")
+    False
+    """
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:  # it is somebody's text, and may be no URL at all
+        return False
+    service, _, rest = host.partition(".")
+    namespace = rest.partition(".")[0] or seen_from
+    return service in (prometheus.service, "prometheus-operated") and namespace == prometheus.namespace
+
+
+def given_datasources(settings: Settings) -> dict[str, tuple[str, str | None]]:
+    """Read `--datasource TYPE=UID[:NAME]`; raises `UsageError`."""
+    given: dict[str, tuple[str, str | None]] = {}
+    for text in settings.datasources:
+        kind, equals, rest = text.partition("=")
+        uid, _, name = rest.partition(":")
+        if not (kind and equals and uid):
+            raise UsageError(f"--datasource {text!r} is not TYPE=UID or TYPE=UID:NAME", hint="prometheus=abc123")
+        given[kind] = (uid, name or None)
+    return given
+
+
+def known_datasources(grafana: Grafana | None) -> tuple[Mapping[str, Any], ...] | None:
+    """The datasources of a Grafana for `patch_dashboard`; None where not one was read."""
+    if grafana is None:
+        return None
+    return (
+        tuple(
+            {"uid": each.uid, "name": each.name, "type": each.type, "default": each.is_default}
+            for each in grafana.datasources
+        )
+        or None
+    )
