@@ -60,7 +60,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             super().handle()
 
     def do_GET(self) -> None:
-        """Serve /containerLogs/NAMESPACE/POD/CONTAINER and /portForward/NAMESPACE/POD."""
+        """Serve /containerLogs/NAMESPACE/POD/CONTAINER, /portForward/NAMESPACE/POD and /metrics."""
         url = urlsplit(self.path)
         match url.path.split("/")[1:]:
             case ["containerLogs", namespace, pod, container]:
@@ -71,6 +71,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 self._say(404 if text is None else 200, text or "")
             case ["portForward", namespace, pod]:
                 self._forward(namespace, pod)
+            case ["metrics", *_]:
+                self._say(200, "# TYPE kubelet_running_pods gauge\n")  # a target that is up, with nothing to tell
             case _:
                 self._say(404, "")
 
@@ -99,7 +101,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             back = threading.Thread(target=self._copy_back, args=(helper,), daemon=True)
             back.start()
             with contextlib.suppress(OSError):
-                while chunk := self.rfile.read1(65536):  # type: ignore[attr-defined]  # a BufferedReader
+                while chunk := self.rfile.read1(65536):
                     helper.sendall(chunk)
                 helper.shutdown(socket.SHUT_WR)
             back.join()

@@ -174,8 +174,25 @@ class _Configuration:
     def _rewritten(self, secret: Object, rules: Path) -> dict[str, Any]:
         text = gzip.decompress(base64.b64decode(secret["data"]["prometheus.yaml.gz"])).decode()
         variables = {"POD_NAME": self._pod["metadata"]["name"], "SHARD": "0"}
-        config = yaml.safe_load(promconfig.substituted(text, variables))
-        return promconfig.outside(config, kubeconfig=str(self._kubeconfig), proxy_url=self._proxy_url, rules=str(rules))
+        return promconfig.outside(
+            yaml.safe_load(promconfig.substituted(text, variables)),
+            kubeconfig=str(self._kubeconfig),
+            proxy_url=self._proxy_url,
+            rules=str(rules),
+            token=str(self._token()),
+        )
+
+    def _token(self) -> Path:
+        """Return the file with the token of the pod's service account, which has the rights that RBAC gives it."""
+        file = self.folder / "token"
+        if not file.exists():
+            namespace, account = self._pod["metadata"]["namespace"], self._pod["spec"].get("serviceAccountName")
+            path = self._api.path("v1", "ServiceAccount", namespace, account or "default")
+            request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+            token = self._api.request("POST", f"{path}/token", request)["status"]["token"]
+            file.touch(mode=0o600)
+            file.write_text(token)
+        return file
 
     def _sources(self) -> Iterator[Object]:
         namespace = self._pod["metadata"]["namespace"]

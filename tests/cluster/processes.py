@@ -34,16 +34,10 @@ class Processes:
     def start(self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> int:
         """Start *argv* as *name* and return its pid; its output is appended to `log(name)`."""
         self._started.add(name)
-        return int(
-            self._ask(  # type: ignore[call-overload]  # a pid, by the protocol
-                do="start",
-                name=name,
-                argv=list(argv),
-                env=dict(env or {}),
-                cwd=str(self.folder),
-                log=str(self.log(name)),
-            )
-        )
+        log = self.log(name)
+        pid = self._ask(do="start", name=name, argv=list(argv), env=dict(env or {}), cwd=str(self.folder), log=str(log))
+        assert isinstance(pid, int)
+        return pid
 
     def stop(self, name: str) -> None:
         """Kill the process *name*, and wait for its end; one that is not there is fine."""
@@ -88,7 +82,7 @@ class Processes:
         with self._lock:
             self._reaper.stdin.write(json.dumps(request) + "\n")
             self._reaper.stdin.flush()
-            reply = json.loads(self._reaper.stdout.readline())
+            reply: dict[str, object] = json.loads(self._reaper.stdout.readline())
         if "error" in reply:
             raise ProcessError(f"{request['name']}: {reply['error']}")
         return reply["value"]

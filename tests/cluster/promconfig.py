@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 RULES_IN_POD = "/etc/prometheus/rules/"
+TOKEN_IN_POD = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 
 Config = dict[str, Any]
 
@@ -20,15 +21,17 @@ def substituted(text: str, variables: dict[str, str]) -> str:
     return re.sub(r"\$\((\w+)\)", lambda found: variables.get(found[1], found[0]), text)
 
 
-def outside(config: Config, *, kubeconfig: str, proxy_url: str, rules: str) -> Config:
+def outside(config: Config, *, kubeconfig: str, proxy_url: str, rules: str, token: str) -> Config:
     """Return *config* with what holds only inside a pod replaced; jobs, relabelling and limits stay as they are.
 
     Discovery asks the API server by *kubeconfig*, scrapes go through *proxy_url*, rules are read from below the
-    folder *rules*. Credentials that are files in a pod go, and alerts are sent to nobody.
+    folder *rules*, and the token of the pod's service account from the file *token*. Other credentials that are
+    files in a pod go, and alerts are sent to nobody.
     """
     rewritten = {key: value for key, value in config.items() if key != "alerting"}
     rewritten["scrape_configs"] = [
-        _scrape(job, kubeconfig=kubeconfig, proxy_url=proxy_url) for job in config.get("scrape_configs", ())
+        _scrape(job, kubeconfig=kubeconfig, proxy_url=proxy_url, token=token)
+        for job in config.get("scrape_configs", ())
     ]
     rewritten["rule_files"] = [
         str(PurePath(rules, file.removeprefix(RULES_IN_POD))) for file in config.get("rule_files", ())
@@ -36,8 +39,10 @@ def outside(config: Config, *, kubeconfig: str, proxy_url: str, rules: str) -> C
     return rewritten
 
 
-def _scrape(job: Config, *, kubeconfig: str, proxy_url: str) -> Config:
+def _scrape(job: Config, *, kubeconfig: str, proxy_url: str, token: str) -> Config:
     rewritten = {key: value for key, value in job.items() if not _is_pod_file(key, value)}
+    if TOKEN_IN_POD in (job.get("bearer_token_file"), job.get("authorization", {}).get("credentials_file")):
+        rewritten["authorization"] = {"type": "Bearer", "credentials_file": token}
     if job.get("scheme") == "https":
         # Whom the target's certificate names is not known out here.
         rewritten["tls_config"] = {"insecure_skip_verify": True}

@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from typing import Any
 
 PR_SET_PDEATHSIG = 1
 
@@ -25,13 +26,13 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def start(request: dict[str, object]) -> subprocess.Popen[bytes]:
+def start(request: dict[str, Any]) -> subprocess.Popen[bytes]:
     """Start the requested program in a process group of its own, its output going to its log."""
-    with open(str(request["log"]), "ab") as log:
+    with open(request["log"], "ab") as log:
         return subprocess.Popen(
-            request["argv"],  # type: ignore[arg-type]  # a list of strings, by the protocol
-            env=request["env"],  # type: ignore[arg-type]
-            cwd=str(request["cwd"]),
+            request["argv"],
+            env=request["env"],
+            cwd=request["cwd"],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -47,9 +48,9 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def answer(request: dict[str, object], processes: dict[str, subprocess.Popen[bytes]]) -> object:
+def answer(request: dict[str, Any], processes: dict[str, subprocess.Popen[bytes]]) -> object:
     """Carry out one request: start a process (its pid), stop one (null), or ask for its exit code."""
-    name = str(request["name"])
+    name = request["name"]
     match request["do"]:
         case "start":
             processes[name] = start(request)

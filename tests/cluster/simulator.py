@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import itertools
 import queue
@@ -134,10 +135,8 @@ class Simulator:
     def _settle_pods(self) -> None:
         looked = time.monotonic()
         while not self._stopped.is_set():
-            try:
+            with contextlib.suppress(queue.Empty):
                 self._settle(self._changed.get(timeout=TICK_S))
-            except queue.Empty:
-                pass
             if time.monotonic() - looked > TICK_S:
                 for uid in sorted(self._unsettled):
                     self._settle(uid)

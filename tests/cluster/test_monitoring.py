@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.cluster.api import Object, eventually
@@ -14,12 +12,11 @@ MONITORING = "monitoring.coreos.com/v1"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def prometheus(bed: Bed) -> Iterator[Bed]:
-    """A bed with an operator, and a Prometheus that takes monitors labelled `release: test` from everywhere."""
+def prometheus(bed: Bed) -> None:
+    """Give the bed an operator, and a Prometheus that takes monitors labelled `release: test` from everywhere."""
     bed.apply_crds("prometheus-operator")
     bed.api.apply(OPERATOR, PROMETHEUS, SERVICE)
     bed.api.until(MONITORING, "Prometheus", "main", "default", _is_available, timeout_s=60)
-    return bed
 
 
 def query(bed: Bed, promql: str) -> list[Object]:
