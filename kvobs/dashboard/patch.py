@@ -8,7 +8,7 @@ variable in the next. `decisions.py` holds the table of what happens to each cla
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .currents import pinned
@@ -39,18 +39,25 @@ class PatchedDashboard:
     """What gets loaded, without wrapper; parts that did not change are shared with the input."""
     references: tuple[Reference, ...]
     """Every reference that was looked at, in the order of the document."""
-    warnings: tuple[str, ...] = ()
-    """What a person should know, one sentence each."""
     shape: Shape = Shape.CLASSIC
     wrapping: tuple[str, ...] = ()
     """What was taken off the dashboard, in words."""
     not_loadable_because: str = ""
     """Why Grafana's sidecar would not load it; "" where it would."""
+    met: tuple[str, ...] = field(default=(), repr=False)
+    """The part of `warnings` that the patch itself came across."""
+    sources: Sources = field(default_factory=Sources, repr=False, compare=False)
+    """What the patch was told."""
 
     @property
     def loadable(self) -> bool:
         """Whether Grafana's dashboard sidecar loads the document."""
         return not self.not_loadable_because
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know, one sentence each; looked for when it is asked for."""
+        return (*self.met, *suspicions(self.document, self.sources))
 
     @property
     def unresolved(self) -> tuple[Reference, ...]:
@@ -124,7 +131,8 @@ def patch(document: Any, sources: Sources, *, only: Only | None = None) -> Patch
     return PatchedDashboard(
         document=_placed(found.document, found.at, new),
         references=tuple(rewriter.references),
-        warnings=(*warnings, *rewriter.warnings, *suspicions(new, sources)),
+        met=(*warnings, *rewriter.warnings),
+        sources=sources,
         shape=found.shape,
         wrapping=found.wrapping,
         not_loadable_because=because,

@@ -243,7 +243,7 @@ def test_paths_and_outcomes(document, given_arguments):
             found = found[key]
         assert found == reference.now
         assert reference.why
-        if reference.outcome is not Outcome.RESOLVED:
+        if reference.outcome is not Outcome.RESOLVED and not isinstance(reference.was, dict):
             assert not reference.changed or reference.kind not in (Kind.NULL, Kind.LITERAL, Kind.BUILTIN)
     for reference in patched.references[:3]:
         (match,) = parse(reference.path).find(patched.document)
