@@ -5,6 +5,8 @@ Nothing but this module and the standard library is loaded before a command runs
 
 from __future__ import annotations
 
+import io
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -15,10 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from . import __version__
-from .errors import KvobsError, UsageError
+from .errors import ActionError, KvobsError, UsageError
 from .settings import CHART, CHART_VERSION, DEFAULT_NAMESPACE, DEFAULT_RELEASE, Settings
 
 if TYPE_CHECKING:
+    from .adapters.cluster import Cluster
     from .use_cases.progress import Progress
 
 app = typer.Typer(
@@ -168,7 +171,7 @@ def install(
     yes: Yes = False,
 ) -> None:
     """Install or reuse the stack; apply the monitors; load the patched dashboards."""
-    with errors(quiet, output):
+    with errors(output):
         from .use_cases.install import install as run
 
         settings = Settings(
@@ -193,10 +196,9 @@ def install(
             wait=wait,
             timeout_s=seconds(timeout),
         )
-        if not yes and sys.stdin.isatty() and sys.stderr.isatty():
-            confirm(f"Install into {cluster_name(settings)}?")
+        cluster = confirmed("Install into", settings) if not yes and on_terminal() else None
         with progress(quiet) as shown:
-            report = run(settings, progress=shown)
+            report = run(settings, cluster=cluster, progress=shown)
         finish(report, output, verbose=verbose)
 
 
@@ -222,20 +224,22 @@ def uninstall(
     yes: Yes = False,
 ) -> None:
     """Take away what kvobs made; give foreign fields their earlier value back; list what is left, and why."""
-    with errors(quiet, output):
+    with errors(output):
         from .use_cases.uninstall import uninstall as run
 
         settings = Settings(
             kubeconfig=kubeconfig, context=context, namespace=namespace, helm=helm, timeout_s=seconds(timeout)
         )
-        if not yes:
-            confirm(f"Uninstall from {cluster_name(settings)}?")
+        if not yes and not on_terminal():
+            raise UsageError("this asks before it acts, and there is no terminal to ask on", hint="add --yes")
+        cluster = None if yes else confirmed("Uninstall from", settings)
         with progress(quiet) as shown:
             report = run(
                 settings,
                 delete_crds=delete_crds,
                 delete_pvcs=delete_pvcs,
                 delete_namespace=delete_namespace,
+                cluster=cluster,
                 progress=shown,
             )
         finish(report, output, verbose=verbose)
@@ -250,7 +254,7 @@ def status(
     verbose: Verbose = False,
 ) -> None:
     """Say what kvobs installed, whether it is ready, and how to open it."""
-    with errors(False, output):
+    with errors(output):
         from .use_cases.status import status as run
 
         report = run(Settings(kubeconfig=kubeconfig, context=context, namespace=namespace))
@@ -277,7 +281,7 @@ def render(
     ] = Output.yaml,
 ) -> None:
     """Print the objects that install would apply; needs no cluster, no Helm, no network."""
-    with errors(False, Output.text):
+    with errors(Output.text):
         from .use_cases.render import render as run
         from .use_cases.render import write
 
@@ -324,7 +328,7 @@ def patch(
     verbose: Verbose = False,
 ) -> None:
     """Resolve a dashboard's datasource references, structurally; the result goes to stdout unless told where."""
-    with errors(False, output):
+    with errors(output):
         from .use_cases.patch import PatchSettings
         from .use_cases.patch import patch as run
 
@@ -360,29 +364,28 @@ def main() -> NoReturn:
     """Run the command line; the only place that exits."""
     # A termination by a supervisor is an interruption too: Helm is stopped and the exit code says so.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        app(prog_name="kvobs")
-    except KeyboardInterrupt:
-        print_error("interrupted; what was done stands, and running the same command again finishes it")
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # JSON and YAML are UTF-8 in every locale; a file name that is none is shown with escapes.
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    app(prog_name="kvobs")
     sys.exit(0)
 
 
 @contextmanager
-def errors(quiet: bool, output: Output) -> Iterator[None]:
+def errors(output: Output) -> Iterator[None]:
     """Turn a `KvobsError` into one line on stderr, its hint into another, and its code into the exit code."""
     try:
         yield
     except KvobsError as error:
-        if output is Output.json:
-            from .report import error_document, to_json
+        if output is not Output.text:
+            from .report import error_document, to_json, to_yaml
 
-            print_line(to_json(error_document(error)))
+            print_line((to_json if output is Output.json else to_yaml)(error_document(error)))
         print_error(str(error), error.hint)
         raise typer.Exit(error.exit_code) from error
+    except KeyboardInterrupt as interruption:
+        print_error("interrupted; what was done stands, and running the same command again finishes it")
+        raise typer.Exit(130) from interruption
 
 
 def finish(report: Any, output: Output, *, verbose: bool = False) -> NoReturn:
@@ -397,9 +400,16 @@ def finish(report: Any, output: Output, *, verbose: bool = False) -> NoReturn:
 
 
 def print_line(text: str) -> None:
-    """Write to stdout, where results go."""
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
-    sys.stdout.flush()
+    """Write to stdout, where results go; that nobody reads it (`| head`) changes nothing of what was done."""
+    try:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more at its end, and would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise ActionError(f"the result cannot be written to stdout: {error.strerror}") from error
 
 
 def print_error(message: str, hint: str | None = None) -> None:
@@ -415,24 +425,23 @@ def print_account(text: str) -> None:
         sys.stderr.write(text + "\n")
 
 
-def confirm(question: str) -> None:
-    """Ask on the terminal; raises `UsageError` where there is none, and leaves with 0 on a no."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError("this asks before it acts, and there is no terminal to ask on", hint="add --yes")
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        sys.stderr.write("nothing was changed\n")
-        raise typer.Exit(0)
+def on_terminal() -> bool:
+    """Whether somebody is there who can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def cluster_name(settings: Settings) -> str:
-    """Name the cluster that a command is about to change, as the kubeconfig does."""
+def confirmed(action: str, settings: Settings) -> Cluster:
+    """Ask on the terminal whether to act on the cluster, named as the kubeconfig does; leave with 0 on a no."""
     from .adapters.cluster import Cluster
 
     cluster = Cluster.connect(settings.kubeconfig, settings.context, request_timeout_s=settings.request_timeout_s)
     where = f", namespace {settings.namespace}" if settings.namespace else ""
-    return f"the cluster at {cluster.server}{where}"
+    sys.stderr.write(f"{action} the cluster at {cluster.server}{where}? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        sys.stderr.write("nothing was changed\n")
+        raise typer.Exit(0)
+    return cluster
 
 
 def seconds(text: str) -> int:

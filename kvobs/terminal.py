@@ -33,35 +33,47 @@ class Lines:
 
 @contextmanager
 def shown(stream: TextIO, *, quiet: bool) -> Iterator[Progress]:
-    """Give a progress for *stream*. rich draws the live line, and keeps to NO_COLOR and to a dumb terminal."""
+    """Give a progress for *stream*. rich draws the live line, and keeps to NO_COLOR."""
     if quiet:
         yield Silent()
-    elif not stream.isatty():
+        return
+    if not stream.isatty():
         yield Lines(stream)
-    else:
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.status import Status
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.status import Status
 
-        console = Console(file=stream)
+    console = Console(file=stream)
+    if console.is_dumb_terminal:
+        # It cannot go back in a line.
+        yield Lines(stream)
+        return
 
-        class Live:
-            """A spinner with the current step and its state; steps that are done stay above it."""
+    class Live:
+        """A spinner with the current step and its state; steps that have ended stay above it."""
 
-            title = ""
+        title = ""
 
-            def step(self, title: str) -> None:
-                if self.title:
-                    console.print(f"[green]✓[/green] {escape(self.title)}")
-                self.title = title
-                status.update(escape(title))
+        def step(self, title: str) -> None:
+            self.end("[green]✓[/green]")
+            self.title = title
+            status.update(escape(title))
 
-            def state(self, text: str) -> None:
-                room = max(20, console.width - len(self.title) - 8)
-                status.update(f"{escape(self.title)} [dim]{escape(text[:room])}[/dim]")
+        def state(self, text: str) -> None:
+            room = max(20, console.width - len(self.title) - 8)
+            status.update(f"{escape(self.title)} [dim]{escape(text[:room])}[/dim]")
 
-        with Status("", console=console) as status:
-            live = Live()
+        def end(self, mark: str) -> None:
+            if self.title:
+                console.print(f"{mark} {escape(self.title)}")
+            self.title = ""
+
+    with Status("", console=console) as status:
+        live = Live()
+        try:
             yield live
-            if live.title:
-                console.print(f"[green]✓[/green] {escape(live.title)}")
+        except BaseException:
+            live.end("[red]✗[/red]")
+            raise
+        live.end("[green]✓[/green]")

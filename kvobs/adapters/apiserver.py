@@ -17,7 +17,7 @@ from urllib3 import exceptions as http
 
 from ..errors import ClusterUnreachable, KubeconfigError, KvobsError
 from .kubeconfig import Access
-from .refusals import Reply, status_of
+from .refusals import WEBHOOK_HINT, Reply, status_of
 
 ATTEMPTS = 5
 """Tries of a request that may be repeated, the first one included."""
@@ -145,6 +145,7 @@ class ApiServer:
             what = f"{server} does not answer (no connection within {self._timeout_s:g} s)"
         elif isinstance(exc, http.TimeoutError):
             what = f"{server} did not answer within {self._timeout_s:g} s" + (unknown if changes else "")
+            hint = WEBHOOK_HINT if changes and self._answered else hint
         else:
             what = f"{server} broke the connection" + (unknown if changes else "")
         return ClusterUnreachable(what, hint=hint)

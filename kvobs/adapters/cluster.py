@@ -176,6 +176,28 @@ class Cluster:
                 return None
             raise
 
+    def may(self, verb: str, kind: str, namespace: str | None = None) -> bool:
+        """Whether the credentials allow *verb* on a kind, in a namespace or in all.
+
+        True also where the API server does not say, or does not serve the kind: then the request itself will tell.
+        """
+        resource = self._catalog.find(kind)
+        if resource is None:
+            return True
+        asked = {"verb": verb, "group": resource.group, "resource": resource.plural, "namespace": namespace or ""}
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": asked},
+        }
+        attempt = Attempt("ask", f"whether {verb} {kind} is allowed")
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        try:
+            status = self._json("POST", path, attempt, body=review, repeatable=True).get("status") or {}
+        except ApiError:
+            return True
+        return status.get("allowed") is not False
+
     # --- writing ---
 
     def apply(self, obj: Object, *, dry_run: bool = False, force: bool = False, field_manager: str = OURS) -> Object:

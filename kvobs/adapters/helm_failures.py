@@ -41,7 +41,7 @@ _HINTS = (
     (r"namespaces \".*\" not found", "kubectl create namespace makes it"),
     (r"is invalid:", "a value that the user gave does not fit the chart or the cluster"),
     (
-        r"(?:path|repo|chart) .*not found|: not found$",
+        r"(?:path|repo|chart) .*not found|: not found$|chart\.yaml file is missing",
         "a chart is a folder, an archive, oci://REGISTRY/PATH, an https:// address, or REPO/NAME",
     ),
 )

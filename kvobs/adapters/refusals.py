@@ -104,8 +104,16 @@ def refusal(reply: Reply, attempt: Attempt, access: Access) -> KvobsError:
         )
     if reply.status == 409:
         return _conflict(status, attempt, access, said)
-    return ApiError(f"{attempt}: {said}", status=reply.status, reason=status.reason, hint=_HINTS.get(reply.status))
+    hint = WEBHOOK_HINT if _WEBHOOK in status.message else _HINTS.get(reply.status)
+    return ApiError(f"{attempt}: {said}", status=reply.status, reason=status.reason, hint=hint)
 
+
+_WEBHOOK = "failed calling webhook"
+
+WEBHOOK_HINT = (
+    "an admission webhook whose service does not answer holds up every change that it is asked about:"
+    " kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
+)
 
 _HINTS = {
     413: "the object is larger than the API server takes",

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from ..errors import Unanswered, Undecided, UsageError
 from ..settings import DEFAULT_NAMESPACE, DEFAULT_RELEASE, Settings
-from .applyset import Record, read_record
+from .applyset import PARENT_NAME, Record, read_record
 from .datasources import chosen_datasources, given_datasources, known_datasources
-from .facts import Facts, Grafana, Object, Prometheus, Sidecar, Workload
+from .facts import Facts, Grafana, Object, Prometheus, Ref, Sidecar, Workload
 from .notes import Note
 from .values import (
     deep_merge,
@@ -82,6 +82,7 @@ def parent_of(facts: Facts, namespace: str | None) -> Object | None:
 
     Raises `Undecided` where none is named and there are several.
     """
+    _refuse_unseen_parent(facts, namespace)
     by_namespace = {parent["metadata"]["namespace"]: parent for parent in facts.parents}
     if namespace is None:
         if len(by_namespace) > 1:
@@ -93,6 +94,17 @@ def parent_of(facts: Facts, namespace: str | None) -> Object | None:
     return by_namespace.get(namespace)
 
 
+def _refuse_unseen_parent(facts: Facts, namespace: str | None) -> None:
+    """Raise `Unanswered` where a parent may be there unseen: its record would be overwritten by one without a past."""
+    key = "ConfigMap" if namespace is None else str(Ref("ConfigMap", namespace, PARENT_NAME))
+    seen = namespace is None and facts.parents
+    if key in facts.unasked and not seen:
+        raise Unanswered(
+            f"whether kvobs is installed here could not be asked: {facts.unasked[key]}",
+            hint="say where with --namespace NAME, or use credentials that may read ConfigMaps",
+        )
+
+
 def choose(facts: Facts, settings: Settings) -> Target:
     """Decide which stack is used, from live objects and the record of earlier runs.
 
@@ -100,6 +112,13 @@ def choose(facts: Facts, settings: Settings) -> Target:
     recorded).
     """
     parent = parent_of(facts, settings.namespace)
+    if parent is None and facts.parents:
+        there = ", ".join(sorted(each["metadata"]["namespace"] for each in facts.parents))
+        raise Undecided(
+            f"kvobs is already installed in namespace {there}; a second install in {settings.namespace} would load"
+            " every dashboard and scrape every target twice",
+            hint="leave --namespace out, or run kvobs uninstall there first",
+        )
     record = read_record(parent) if parent is not None else Record()
     if not settings.datasources:
         settings = replace(settings, datasources=tuple(record.settings.get("datasources") or ()))
@@ -115,8 +134,8 @@ def choose(facts: Facts, settings: Settings) -> Target:
 
     home = parent["metadata"]["namespace"] if parent is not None else settings.namespace
     reuses = settings.stack == "reuse" or (settings.stack == "auto" and record.settings.get("stack") == "reuse")
-    if not reuses:
-        _refuse_guess(facts)
+    # A reuse needs the Prometheus object, and may be told that its operator is out of sight.
+    _refuse_guess(facts, (PROMETHEUS_KIND,) if reuses else ("Deployment.apps", PROMETHEUS_KIND))
     if settings.stack == "install" or (not reuses and _nothing(facts)):
         namespace = home or DEFAULT_NAMESPACE
         _refuse_reuse(settings, "a stack of our own would be installed")
@@ -148,12 +167,12 @@ def _refuse_reuse(settings: Settings, instead: str) -> None:
         )
 
 
-def _refuse_guess(facts: Facts) -> None:
+def _refuse_guess(facts: Facts, kinds: Sequence[str]) -> None:
     """Raise `Unanswered` where it is not known whether a stack is there: a second one is never a guess."""
-    for kind in ("Deployment.apps", "Prometheus.monitoring.coreos.com"):
+    for kind in kinds:
         if kind in facts.unasked:
             raise Unanswered(
-                f"whether a Prometheus Operator runs here could not be asked: {facts.unasked[kind]}",
+                f"whether a Prometheus Operator and its Prometheus are here could not be asked: {facts.unasked[kind]}",
                 hint="use credentials that may list it in all namespaces",
             )
 

@@ -8,10 +8,18 @@ from typing import Any
 from .applyset import Record
 from .chart import StackNames
 from .facts import Object, Ref
+from .objects import ref
 
+GROUP = "monitoring.coreos.com"
 CRD_KIND = "CustomResourceDefinition.apiextensions.k8s.io"
 KUBELET_SERVICE = "--kubelet-service="
 """Argument of the Prometheus Operator: NAMESPACE/NAME of the Service and Endpoints it keeps for the kubelets."""
+
+OWNER_KINDS = ("Prometheus.monitoring.coreos.com", "Alertmanager.monitoring.coreos.com")
+"""The objects of the release for which the operator makes others."""
+MADE_BY_OPERATOR = "app.kubernetes.io/managed-by=prometheus-operator"
+MADE_KINDS = ("StatefulSet.apps", "Service", "ConfigMap", "Secret")
+"""What it makes for them, each with its owner."""
 
 
 def left_by_release(names: StackNames) -> dict[str, Any]:
@@ -49,18 +57,41 @@ def kubelet_service_in_use(service: Ref, deployments: Iterable[Object]) -> bool:
     )
 
 
+def orphans(record: Record, made: Iterable[Object], owners: Iterable[Object]) -> tuple[Ref, ...]:
+    """Return those objects *made* by the operator for the release whose owner is none of the live *owners* any more.
+
+    The garbage collector takes them away too, but only as long as the owners' kinds are served: with the CRDs gone
+    it does not know what an owner is, and Prometheus would run on.
+    """
+    names = _custom_objects(record)
+    live = {each["metadata"]["uid"] for each in owners}
+    found: list[Ref] = []
+    for each in made:
+        references = each["metadata"].get("ownerReferences") or ()
+        # Several Prometheus objects of one namespace share a Service: it goes with the last of them.
+        gone = all(owner["apiVersion"].startswith(f"{GROUP}/") and owner["uid"] not in live for owner in references)
+        if gone and any(owner["name"] in names for owner in references):
+            found.append(ref(each))
+    return tuple(found)
+
+
 def operator_crds(definitions: Iterable[Object]) -> list[Object]:
     """Return the CRDs of the Prometheus Operator."""
-    return [each for each in definitions if each["spec"]["group"] == "monitoring.coreos.com"]
+    return [each for each in definitions if each["spec"]["group"] == GROUP]
 
 
 def volumes(record: Record, claims: Iterable[Object]) -> list[Object]:
     """Return the claims of the release's Prometheus and Alertmanager, by the labels their StatefulSets give them."""
-    full = record.settings.get("full_name")
-    names = {full, f"{full}-prometheus", f"{full}-alertmanager"}
+    names = _custom_objects(record)
     return [
         each
         for each in claims
         if (each["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") == "prometheus-operator"
         and (each["metadata"].get("labels") or {}).get("app.kubernetes.io/instance") in names
     ]
+
+
+def _custom_objects(record: Record) -> set[str]:
+    """The names that the release's Prometheus and Alertmanager objects can have."""
+    full = record.settings.get("full_name")
+    return {f"{full}", f"{full}-prometheus", f"{full}-alertmanager"}

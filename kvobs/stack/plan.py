@@ -17,7 +17,7 @@ from .facts import Facts, Object, Ref
 from .leftovers import left_by_release
 from .monitors import vllm_monitors
 from .notes import Note
-from .objects import owned, ref
+from .objects import MANAGED_BY, OURS, owned, ref
 from .values import names_of
 
 StepId = Literal["namespace", "secret", "release", "monitors", "dcgm", "dashboards"]
@@ -106,8 +106,10 @@ def make_plan(
     """
     applyset = applyset_id(PARENT_NAME, target.namespace)
     steps: list[Step] = []
-    if target.namespace not in facts.namespaces:
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": target.namespace}}
+    # Where namespaces may not be read, it is taken to be there: who may not read them makes none either.
+    if target.namespace not in facts.namespaces and "Namespace" not in facts.unasked:
+        labels = {MANAGED_BY: OURS}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": target.namespace, "labels": labels}}
         steps.append(Step(id="namespace", title=f"namespace {target.namespace}", objects=(namespace,)))
     if target.admin_secret is not None:
         secret = Ref("Secret", target.namespace, target.admin_secret)
@@ -193,7 +195,10 @@ def _record(facts: Facts, target: Target, settings: Settings, changes: Sequence[
     """The record of earlier runs with this plan's release, foreign fields and choices."""
     before = target.record
     told: dict[str, Any] = dict(before.settings)
-    if target.namespace not in facts.namespaces:
+    # By its label too: a run may have been killed after it made the namespace and before it wrote this down.
+    labels = facts.namespaces.get(target.namespace)
+    missing = labels is None and "Namespace" not in facts.unasked
+    if missing or (labels or {}).get(MANAGED_BY) == OURS:
         told["namespace_created"] = True
     if settings.datasources:
         told["datasources"] = list(settings.datasources)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import base64
-import copy
-import json
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
-from ..errors import ActionError, ApiError, Conflict
+from ..errors import ActionError, ApiError, Conflict, Forbidden, Unanswered
 from ..stack.applyset import (
-    ABSENT,
     PARENT_NAME,
     PART_OF_LABEL,
-    ForeignField,
     Record,
     check_parent,
     member_selector,
@@ -22,10 +19,15 @@ from ..stack.applyset import (
     parent,
     widened,
 )
-from ..stack.dcgm import ForeignFieldChange
-from ..stack.exporters import field_managers
 from ..stack.facts import Object, Ref
-from ..stack.objects import OURS, delete_order, owned, ref
+from ..stack.objects import delete_order, owned, ref
+from ..stack.rights import Right
+
+
+class AskCluster(Protocol):
+    """What asking for rights needs of an API server."""
+
+    def may(self, verb: str, kind: str, namespace: str | None = None) -> bool: ...
 
 
 class WriteCluster(Protocol):
@@ -51,10 +53,37 @@ class WriteCluster(Protocol):
     def delete(self, kind: str, name: str, namespace: str | None = None) -> bool: ...
 
 
+@contextmanager
+def acting() -> Iterator[None]:
+    """Turn an unanswered question into a failed action: once something was changed, `Unanswered` would deny it."""
+    try:
+        yield
+    except Unanswered as error:
+        again = "run the same command again: it goes on where this run stopped"
+        raise ActionError(f"{error}; what was done until then stands", hint=f"{error.hint}; then {again}") from error
+
+
+def require(cluster: AskCluster, rights: Iterable[Right]) -> None:
+    """Raise `Forbidden` that names each of *rights* which the credentials lack."""
+    missing: dict[str, list[str]] = {}
+    for each in rights:
+        if not cluster.may(each.verb, each.kind, each.namespace or None):
+            missing.setdefault(each.what, []).append(each.verb)
+    if missing:
+        named = "; ".join(f"{' or '.join(verbs)} {what}" for what, verbs in missing.items())
+        raise Forbidden(
+            f"nothing was changed, since the credentials may not {named}",
+            status=403,
+            reason="Forbidden",
+            hint="ask the cluster's administrator; kubectl auth can-i VERB KIND -n NAMESPACE says when it is there",
+        )
+
+
 def apply_objects(cluster: WriteCluster, objects: Iterable[Object], *, applyset: str) -> tuple[int, int]:
     """Apply each object server-side; return how many changed and how many stood already as they are.
 
-    Raises `Conflict` where an object of that name is there and is not ours: nothing is ever taken over.
+    Raises `Conflict` where an object of that name is there and is not ours, or where another field manager has
+    taken a field of one that is: nothing is ever taken over.
     """
     changed = unchanged = 0
     for each in objects:
@@ -62,13 +91,27 @@ def apply_objects(cluster: WriteCluster, objects: Iterable[Object], *, applyset:
         live = cluster.get(at.kind, at.name, at.namespace or None)
         if live is not None and at.kind != "Namespace":
             refuse_foreign(live, applyset=applyset)
-        applied = cluster.apply(each)
+        try:
+            applied = cluster.apply(each)
+        except Conflict as error:
+            if live is None or at.kind == "Namespace":
+                raise
+            raise _taken(error, at) from error
         before = live["metadata"].get("resourceVersion") if live is not None else None
         if applied["metadata"].get("resourceVersion") == before:
             unchanged += 1
         else:
             changed += 1
     return changed, unchanged
+
+
+def _taken(error: Conflict, at: Ref) -> Conflict:
+    """*error* with the way out: an object of ours holds nothing that kvobs could not make anew."""
+    where = f" -n {at.namespace}" if at.namespace else ""
+    delete = f"kubectl delete {at.kind.partition('.')[0].lower()}/{at.name}{where}"
+    anew = f"to have it as kvobs makes it: {delete}, then run the same command again"
+    hint = f"{error.hint}; {anew}" if error.hint else anew
+    return Conflict(str(error), status=error.status, reason=error.reason, hint=hint)
 
 
 def refuse_foreign(live: Object, *, applyset: str) -> None:
@@ -140,103 +183,3 @@ def find_members(cluster: WriteCluster, parent_object: Object) -> list[Ref]:
 def delete_members(cluster: WriteCluster, refs: Sequence[Ref]) -> list[Ref]:
     """Delete *refs*, dependents first; return those that were there."""
     return [each for each in delete_order(refs) if cluster.delete(each.kind, each.name, each.namespace or None)]
-
-
-def set_fields(cluster: WriteCluster, changes: Sequence[ForeignFieldChange]) -> tuple[int, int]:
-    """Set fields of objects that are not ours, all of one object in one apply; return (changed, unchanged)."""
-    changed = unchanged = 0
-    by_object: dict[Ref, list[ForeignFieldChange]] = {}
-    for each in changes:
-        by_object.setdefault(each.ref, []).append(each)
-    for at, of_one in by_object.items():
-        patch: dict[str, Any] = {
-            "apiVersion": of_one[0].api_version,
-            "kind": at.kind.partition(".")[0],
-            "metadata": {"name": at.name, **({"namespace": at.namespace} if at.namespace else {})},
-        }
-        for each in of_one:
-            here = patch
-            for key in each.path[:-1]:
-                here = here.setdefault(key, {})
-            here[each.path[-1]] = each.value
-        live = cluster.get(at.kind, at.name, at.namespace or None)
-        if live is None:
-            raise ActionError(f"{at} is gone since it was looked at", hint="run the command again")
-        applied = cluster.apply(patch, force=any(each.owner is not None for each in of_one))
-        if applied["metadata"]["resourceVersion"] == live["metadata"]["resourceVersion"]:
-            unchanged += 1
-        else:
-            changed += 1
-    return changed, unchanged
-
-
-def restore_fields(cluster: WriteCluster, fields: Sequence[ForeignField]) -> list[tuple[ForeignField, str]]:
-    """Give each field its earlier value back unless somebody set it since; return what happened, in words.
-
-    Afterwards no field of these objects is ours any more: what had a value before gets it back, what had none
-    goes, and our entry leaves `managedFields`, so that the owner's next apply meets no conflict.
-    """
-    outcomes: list[tuple[ForeignField, str]] = []
-    by_object: dict[Ref, list[ForeignField]] = {}
-    for each in fields:
-        by_object.setdefault(each.ref, []).append(each)
-    for at, of_one in by_object.items():
-        live = cluster.get(at.kind, at.name, at.namespace or None)
-        if live is None:
-            outcomes += [(each, "its object is gone") for each in of_one]
-            continue
-        document = copy.deepcopy(dict(live))
-        restored = False
-        for each in of_one:
-            now = _value_at(document, each.path)
-            others = sorted(set(_owners_of(document, each.path)) - {OURS})
-            if now == each.after and others:
-                outcomes.append((each, f"{' and '.join(others)} says the same since, left as it is"))
-                continue
-            if now != each.after:
-                outcomes.append(
-                    (
-                        each,
-                        f"changed since, left as it is: {json.dumps(now)}" if now is not ABSENT else "gone",
-                    )
-                )
-                continue
-            outcomes.append((each, "given back" if each.before is not ABSENT else "taken away again"))
-            _put(document, each.path, each.before)
-            restored = True
-        if restored:
-            live = cluster.replace(document)
-        document = copy.deepcopy(dict(live))
-        entries = document["metadata"].get("managedFields") or []
-        document["metadata"]["managedFields"] = [each for each in entries if each.get("manager") != OURS]
-        if len(document["metadata"]["managedFields"]) != len(entries):
-            cluster.replace(document)
-    return outcomes
-
-
-def _owners_of(document: Object, path: tuple[str, ...]) -> tuple[str, ...]:
-    """The field managers of the field at *path*."""
-    return field_managers(document, path[:-1]).get(path[-1], ())
-
-
-def _value_at(document: Object, path: Sequence[str]) -> Any:
-    here: Any = document
-    for key in path:
-        if not isinstance(here, Mapping) or key not in here:
-            return ABSENT
-        here = here[key]
-    return here
-
-
-def _put(document: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set the field at *path*, or take it away with every parent that is empty without it."""
-    parents = [document]
-    for key in path[:-1]:
-        parents.append(parents[-1].setdefault(key, {}))
-    if value is not ABSENT:
-        parents[-1][path[-1]] = value
-        return
-    parents[-1].pop(path[-1], None)
-    for depth in range(len(parents) - 1, 0, -1):
-        if not parents[depth]:
-            del parents[depth - 1][path[depth - 1]]

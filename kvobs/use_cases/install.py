@@ -14,24 +14,26 @@ from ..dashboard.jsontext import read_json
 from ..errors import KvobsError
 from ..settings import Settings
 from ..stack.applyset import PARENT_NAME, applyset_id
-from ..stack.choice import DesiredRelease, choose, foreign_release
+from ..stack.choice import choose
 from ..stack.dcgm_notes import POLICY_TAKEN
 from ..stack.facts import Facts, Object
 from ..stack.notes import Note
 from ..stack.plan import Plan, Step, make_plan
-from ..stack.release import Action, release_action
+from ..stack.rights import rights_needed
 from .access import Access, access
 from .act import (
+    acting,
     apply_objects,
     create_secret,
     delete_members,
     find_members,
-    restore_fields,
-    set_fields,
+    require,
     write_parent,
 )
+from .foreign_fields import restore_fields, set_fields
 from .look import look
 from .progress import Progress, Silent
+from .release import PendingRelease, pending_release
 from .wait import wait_ready
 
 Outcome = Literal["changed", "unchanged"]
@@ -123,8 +125,8 @@ def install(
         return facts, make_plan(facts, target, settings, dashboards=documents, monitors=monitors)
 
     facts, plan = planned()
-    results: list[StepResult] = []
     release = plan.target.release
+    pending: PendingRelease | None = None
     if release is not None:
         helm = helm or Helm(
             executable=settings.helm,
@@ -132,22 +134,26 @@ def install(
             context=settings.context,
             timeout_s=settings.timeout_s,
         )
-        action, chart_version = _release_action(helm, release, recorded=plan.target.record.release is not None)
-        results += _act(cluster, plan, facts, progress, only=("namespace", "secret"))
-        progress.step(f"Helm release {release.name}: {action}")
-        results.append(_release(helm, release, action, chart_version, settings, progress))
-        if action != "keep":
-            # What the chart really made is what dashboards and monitors are fitted to, not what was predicted.
-            progress.step("look at the installed stack")
-            facts, plan = planned()
-    else:
-        results += _act(cluster, plan, facts, progress, only=("namespace",))
-    results += _act(cluster, plan, facts, progress, only=("monitors", "dcgm", "dashboards"))
-    results += _tidy(cluster, plan, progress)
+        pending = pending_release(helm, release, recorded=plan.target.record.release is not None)
+    require(cluster, rights_needed(plan, release=pending is not None and pending.action != "keep"))
 
-    if settings.wait:
-        progress.step("wait until everything is ready")
-        wait_ready(cluster, plan.target, timeout_s=settings.timeout_s, progress=progress)
+    results: list[StepResult] = []
+    with acting():
+        results += _act(cluster, plan, facts, progress, only=("namespace", "secret"))
+        if pending is not None:
+            progress.step(pending.title)
+            changed, detail = pending.carry_out(timeout_s=settings.timeout_s, on_line=progress.state)
+            outcome: Outcome = "changed" if changed else "unchanged"
+            results.append(StepResult(id="release", title=pending.name, outcome=outcome, detail=detail))
+            if changed:
+                # What the chart really made is what dashboards and monitors are fitted to, not what was predicted.
+                progress.step("look at the installed stack")
+                facts, plan = planned()
+        results += _act(cluster, plan, facts, progress, only=("monitors", "dcgm", "dashboards"))
+        results += _tidy(cluster, plan, progress)
+        if settings.wait:
+            progress.step("wait until everything is ready")
+            wait_ready(cluster, plan.target, timeout_s=settings.timeout_s, progress=progress)
     return _report(facts, plan, results, unreadable, settings)
 
 
@@ -166,52 +172,6 @@ def read_dashboards(settings: Settings) -> tuple[list[tuple[str, Any]], list[tup
         else:
             documents.append((source, outcome))
     return documents, unreadable
-
-
-def _release_action(helm: Helm, release: DesiredRelease, *, recorded: bool) -> tuple[Action, str]:
-    """Ask Helm how our release stands; a chart that cannot be had is found out before anything is changed."""
-    helm.version()
-    current = helm.release(release.name, release.namespace)
-    if current is not None and not recorded:
-        # The look may have missed it: not everybody may list the Secrets in which Helm keeps its releases.
-        raise foreign_release(release.namespace, release.name)
-    version = release.version or helm.chart(release.chart).version
-    action = release_action(current, release, version)
-    if action != "keep" and release.version:
-        helm.chart(release.chart, release.version)
-    return action, version
-
-
-def _release(
-    helm: Helm, release: DesiredRelease, action: Action, version: str, settings: Settings, progress: Progress
-) -> StepResult:
-    if action == "reinstall":
-        helm.uninstall(release.name, release.namespace, timeout_s=settings.timeout_s)
-    if action == "roll back and upgrade":
-        helm.rollback(release.name, release.namespace, timeout_s=settings.timeout_s)
-    title = f"Helm release {release.namespace}/{release.name}"
-    if action == "keep":
-        current = helm.release(release.name, release.namespace)
-        revision = f"revision {current.revision}" if current else ""
-        return StepResult(id="release", title=title, outcome="unchanged", detail=f"{revision}, chart {version}")
-    # No --wait: kvobs waits itself, with more to say, and Helm waits for its hooks in any case.
-    made = helm.install_or_upgrade(
-        release.name,
-        release.chart,
-        version=release.version,
-        namespace=release.namespace,
-        values=release.values,
-        set_integers=release.set_integers,
-        wait=False,
-        timeout_s=settings.timeout_s,
-        on_line=progress.state,
-    )
-    return StepResult(
-        id="release",
-        title=title,
-        outcome="changed",
-        detail=f"{action}, revision {made.revision}, chart {made.chart_version}",
-    )
 
 
 def _act(cluster: Cluster, plan: Plan, facts: Facts, progress: Progress, *, only: Sequence[str]) -> list[StepResult]:

@@ -13,8 +13,9 @@ from typing import Protocol
 from ..adapters.discovery import Discovery
 from ..adapters.grafana import with_live_datasources
 from ..errors import Forbidden
-from ..settings import Settings
-from ..stack.facts import Facts, Object
+from ..settings import DEFAULT_NAMESPACE, Settings
+from ..stack.applyset import PARENT_NAME
+from ..stack.facts import Facts, Object, Ref
 from ..stack.recognise import Snapshot, facts, sidecar_labels
 
 
@@ -69,11 +70,11 @@ def look(cluster: ReadCluster, settings: Settings) -> Facts:
             unasked[kind] = str(error)
             return []
 
-    def fetch(kind: str, name: str, namespace: str) -> Object | None:
+    def fetch(kind: str, name: str, namespace: str | None) -> Object | None:
         try:
             return cluster.get(kind, name, namespace)
         except Forbidden as error:
-            unasked[f"{kind} {namespace}/{name}"] = str(error)
+            unasked[str(Ref(kind, namespace or "", name))] = str(error)
             return None
 
     for kind in WHOLE:
@@ -86,6 +87,12 @@ def look(cluster: ReadCluster, settings: Settings) -> Facts:
     for selector in ("applyset.kubernetes.io/id", *labels.dashboards, *labels.datasources):
         for each in ask("ConfigMap", selector):
             config_maps[each["metadata"]["namespace"], each["metadata"]["name"]] = each
+    home = settings.namespace or DEFAULT_NAMESPACE
+    # Who may not list everything may still be allowed to read what matters most.
+    if "ConfigMap" in unasked and (parent := fetch("ConfigMap", PARENT_NAME, home)) is not None:
+        config_maps[home, PARENT_NAME] = parent
+    if "Namespace" in unasked and (own := fetch("Namespace", home, None)) is not None:
+        objects["Namespace"] = [own]
     for selector in ("owner=helm", "app.kubernetes.io/managed-by=kvobs"):
         for each in ask("Secret", selector, metadata_only=True):
             secrets[each["metadata"]["namespace"], each["metadata"]["name"]] = each

@@ -9,12 +9,24 @@ from ..adapters.helm import Helm
 from ..settings import Settings
 from ..stack.applyset import Record, read_record
 from ..stack.choice import parent_of
-from ..stack.facts import Facts, Object, Ref
-from ..stack.leftovers import CRD_KIND, kubelet_service_in_use, leftovers, operator_crds, volumes
+from ..stack.facts import Object, Ref
+from ..stack.leftovers import (
+    CRD_KIND,
+    MADE_BY_OPERATOR,
+    MADE_KINDS,
+    OWNER_KINDS,
+    kubelet_service_in_use,
+    leftovers,
+    operator_crds,
+    orphans,
+    volumes,
+)
 from ..stack.objects import ref
-from .act import delete_members, find_members, restore_fields
+from .act import acting, delete_members, find_members
+from .foreign_fields import restore_fields
 from .look import look
 from .progress import Progress, Silent
+from .wait import wait_gone
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,7 +36,7 @@ class Left:
     what: str
     why: str
     how: str | None = None
-    """The command or flag that removes it."""
+    """The flag or command that removes it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,25 +92,27 @@ def uninstall(
         helm.version()
 
     removed: list[Ref | str] = []
-    progress.step("give foreign fields back")
-    restored = [
-        f"{field.ref} {'.'.join(field.path)}: {what}" for field, what in restore_fields(cluster, record.foreign_fields)
-    ]
-    progress.step("delete monitors and dashboards")
-    members = find_members(cluster, parent)
-    removed += delete_members(cluster, [each for each in members if each.kind != "Secret"])
-    if record.release is not None and helm is not None:
-        progress.step(f"uninstall Helm release {record.release.name}")
-        removed += _release(helm, record, settings.timeout_s)
-        progress.step("delete what the release left behind")
-        removed += _left_by_release(cluster, record)
-    removed += delete_members(cluster, [each for each in members if each.kind == "Secret"])
+    with acting():
+        progress.step("give foreign fields back")
+        restored = [
+            f"{field.ref} {'.'.join(field.path)}: {what}"
+            for field, what in restore_fields(cluster, record.foreign_fields)
+        ]
+        progress.step("delete monitors and dashboards")
+        members = find_members(cluster, parent)
+        removed += delete_members(cluster, [each for each in members if each.kind != "Secret"])
+        if record.release is not None and helm is not None:
+            progress.step(f"uninstall Helm release {record.release.name}")
+            removed += _release(helm, record, settings.timeout_s)
+            progress.step("delete what the release left behind")
+            removed += _left_by_release(cluster, record)
+        removed += delete_members(cluster, [each for each in members if each.kind == "Secret"])
 
-    progress.step("see what stays")
-    left = _crds(cluster, record, removed, delete=delete_crds)
-    left += _volumes(cluster, record, removed, delete=delete_pvcs)
-    removed += delete_members(cluster, [ref(parent)])
-    left += _namespace(cluster, facts, record, namespace, removed, delete=delete_namespace)
+        progress.step("see what stays")
+        left = _crds(cluster, record, removed, delete=delete_crds)
+        left += _volumes(cluster, record, removed, delete=delete_pvcs)
+        left += _namespace(cluster, record, namespace, removed, progress, delete=delete_namespace)
+        removed += delete_members(cluster, [ref(parent)])
     return UninstallReport(
         namespace=namespace,
         removed=tuple(str(each) for each in removed),
@@ -122,23 +136,29 @@ def _left_by_release(cluster: Cluster, record: Record) -> list[Ref]:
     wanted = [
         each for each in leftovers(record) if each.kind == "Secret" or not kubelet_service_in_use(each, operators)
     ]
-    return delete_members(cluster, wanted)
+    made = [each for kind in MADE_KINDS for each in cluster.list(kind, labels=MADE_BY_OPERATOR, metadata_only=True)]
+    owners = [each for kind in OWNER_KINDS for each in cluster.list(kind, metadata_only=True)]
+    return delete_members(cluster, [*wanted, *orphans(record, made, owners)])
 
 
 def _crds(cluster: Cluster, record: Record, removed: list[Ref | str], *, delete: bool) -> list[Left]:
-    if not record.settings.get("crds_created"):
+    created = record.settings.get("crds_created")
+    if not created and not delete:
         return []
     definitions = operator_crds(cluster.list(CRD_KIND))
     if not definitions:
         return []
     what = f"{len(definitions)} CRDs of monitoring.coreos.com"
+    if not created:
+        return [Left(what=what, why="they were there before kvobs", how=_DELETE_CRDS)]
     if not delete:
-        return [Left(what=what, why="deleting them deletes every monitor on the cluster", how="--delete-crds")]
+        why = "deleting them deletes every monitor on the cluster"
+        return [Left(what=what, why=why, how=_either("--delete-crds", _DELETE_CRDS))]
     for definition in definitions:
         kind = f"{definition['spec']['names']['kind']}.{definition['spec']['group']}"
         used_by = cluster.list(kind, metadata_only=True)
         if used_by:
-            return [Left(what=what, why=f"{ref(used_by[0])} and {len(used_by) - 1} more of its kind still use them")]
+            return [Left(what=what, why=f"{_some(used_by)} still there")]
     removed += delete_members(cluster, [ref(each) for each in definitions])
     return []
 
@@ -151,20 +171,51 @@ def _volumes(cluster: Cluster, record: Record, removed: list[Ref | str], *, dele
     if delete:
         removed += delete_members(cluster, [ref(each) for each in ours])
         return []
-    return [Left(what=str(ref(each)), why="it holds the metrics", how="--delete-pvcs") for each in ours]
+    return [
+        Left(what=str(at), why="it holds the metrics", how=_either("--delete-pvcs", _delete("pvc", at)))
+        for at in map(ref, ours)
+    ]
 
 
 def _namespace(
-    cluster: Cluster, facts: Facts, record: Record, namespace: str, removed: list[Ref | str], *, delete: bool
+    cluster: Cluster, record: Record, namespace: str, removed: list[Ref | str], progress: Progress, *, delete: bool
 ) -> list[Left]:
     at = Ref("Namespace", "", namespace)
     if not record.settings.get("namespace_created"):
         return [Left(what=str(at), why="it was there before kvobs")]
     if not delete:
-        return [Left(what=str(at), why="others may have put something into it", how="--delete-namespace")]
-    pods = cluster.list("Pod", namespace=namespace, metadata_only=True)
-    running = [each for each in pods if not each["metadata"].get("deletionTimestamp")]
-    if running:
-        return [Left(what=str(at), why=f"{ref(running[0])} and {len(running) - 1} more pods are in it")]
+        how = _either("--delete-namespace", _delete("namespace", at))
+        return [Left(what=str(at), why="others may have put something into it", how=how)]
+
+    def staying() -> list[Object]:
+        # Pods are somebody's work, and a claim in it would take its volume along.
+        listed = [
+            each
+            for kind in ("Pod", "PersistentVolumeClaim")
+            for each in cluster.list(kind, namespace=namespace, metadata_only=True)
+        ]
+        return [each for each in listed if not each["metadata"].get("deletionTimestamp")]
+
+    stay = wait_gone(staying, progress=progress)
+    if stay:
+        return [Left(what=str(at), why=f"{_some(stay)} still there", how=_delete("namespace", at))]
     removed += delete_members(cluster, [at])
     return []
+
+
+_DELETE_CRDS = r"kubectl get crd -o name | grep '\.monitoring\.coreos\.com$' | xargs kubectl delete"
+
+
+def _delete(kind: str, at: Ref) -> str:
+    return f"kubectl delete {kind} {at.name}" + (f" -n {at.namespace}" if at.namespace else "")
+
+
+def _either(flag: str, command: str) -> str:
+    """How to remove something: kvobs has forgotten this install by the time that anybody reads it."""
+    return f"{flag} next time, or now {command}"
+
+
+def _some(objects: list[Object]) -> str:
+    """Name the first and count the others, up to the verb."""
+    others = len(objects) - 1
+    return f"{ref(objects[0])} and {others} more are" if others else f"{ref(objects[0])} is"

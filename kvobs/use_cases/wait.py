@@ -1,4 +1,4 @@
-"""Wait until the stack is ready, with the last state of what is not on the screen."""
+"""Wait until the stack is ready, with the last state of what is not on the screen; or until its pods are gone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from ..errors import NotReady
+from ..errors import Forbidden, NotReady
 from ..stack.choice import Target
 from ..stack.facts import Object
 from ..stack.readiness import not_ready, pod_trouble
@@ -14,6 +14,9 @@ from .progress import Progress
 
 POLL_S = 2.0
 """Between two looks: a rollout takes tens of seconds, and a look costs a few requests."""
+
+GONE_LIMIT_S = 30.0
+"""The garbage collector takes seconds; what is there for longer is somebody's."""
 
 WORKLOADS = ("Deployment.apps", "StatefulSet.apps", "DaemonSet.apps")
 CUSTOM = ("Prometheus.monitoring.coreos.com", "Alertmanager.monitoring.coreos.com")
@@ -45,7 +48,7 @@ def wait_ready(
             return len(waited_for)
         progress.state("; ".join(f"{name}: {why}" for name, why in unready.items()))
         if clock() >= deadline:
-            pods = cluster.list("Pod", namespace=target.prometheus.namespace)
+            pods = _pods(cluster, target.prometheus.namespace)
             for each in waited_for:
                 if _name(each) in unready and (trouble := pod_trouble(each, pods)):
                     unready[_name(each)] += f" ({trouble})"
@@ -56,6 +59,32 @@ def wait_ready(
                 " where it stopped",
             )
         sleep(min(POLL_S, max(0.0, deadline - clock())))
+
+
+def _pods(cluster: ListCluster, namespace: str) -> list[Object]:
+    try:
+        return cluster.list("Pod", namespace=namespace)
+    except Forbidden:
+        # They would only say more about what is not ready.
+        return []
+
+
+def wait_gone(
+    staying: Callable[[], list[Object]],
+    *,
+    progress: Progress,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Object]:
+    """Return what is still *staying* when nothing is, or after `GONE_LIMIT_S`.
+
+    A deleted workload's pods go after it: until the garbage collector has come to them, they look as if they stayed.
+    """
+    deadline = clock() + GONE_LIMIT_S
+    while (stay := staying()) and clock() < deadline:
+        progress.state(f"{len(stay)} pods and volumes are still there")
+        sleep(POLL_S)
+    return stay
 
 
 def watched(cluster: ListCluster, target: Target) -> list[Object]:
