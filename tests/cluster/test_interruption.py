@@ -1,0 +1,244 @@
+"""Stopped anywhere, kvobs leaves nothing running, and running it again ends where an uninterrupted run does."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.cluster.api import eventually
+from tests.cluster.bed import Bed
+from tests.cluster.commands import Running, alive, kvobs, stack_arguments
+from tests.cluster.snapshots import Key, Snapshot, settled
+
+RELEASE = "kube-prometheus-stack"
+HOOK = "*-admission-create-*"
+"""The pod of the chart's first hook Job: while it is held, Helm waits and the release is pending."""
+PASSING = frozenset(
+    {
+        "ControllerRevision.apps",
+        "EndpointSlice.discovery.k8s.io",
+        "IPAddress.networking.k8s.io",
+        "Job.batch",
+        "Pod",
+        "ReplicaSet.apps",
+    }
+)
+"""Kinds whose objects are named by chance, or go by themselves."""
+
+
+LEAN = [f"{part}.enabled=false" for part in ("alertmanager", "kubeStateMetrics", "nodeExporter", "kubelet")]
+INSTALL = ("install", *stack_arguments(), *(word for value in LEAN for word in ("--set", value)))
+"""The smallest stack that still has a hook Job, a Prometheus object and a Grafana: it is made many times here."""
+
+
+@pytest.fixture(scope="module")
+def bed() -> Iterator[Bed]:
+    """A cluster with nothing on it but CRDs, which take longest to come and to go."""
+    with Bed(gpu=False) as empty:
+        empty.apply_crds("prometheus-operator")
+        yield empty
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(bed: Bed) -> tuple[dict[Key, Any], Snapshot]:
+    """What one whole install makes on an empty cluster, after which the cluster is empty again."""
+    before = lasting(settled(bed.api))
+    kvobs(*INSTALL, env=bed.environment())
+    whole = made(settled(bed.api), before)
+    remove(bed)
+    assert made(settled(bed.api), before) == {}
+    return whole, before
+
+
+def remove(bed: Bed) -> None:
+    """Uninstall everything, and wait until its namespace is gone."""
+    kvobs("uninstall", "--yes", "--delete-namespace", env=bed.environment())
+    eventually(lambda: bed.api.find("v1", "Namespace", "monitoring") is None)
+
+
+def lasting(objects: Snapshot) -> Snapshot:
+    """Return the objects that count: those which stay, Helm's own records aside."""
+    return {
+        key: each
+        for key, each in objects.items()
+        if key[0] not in PASSING and not key[2].startswith("sh.helm.release.v1.")
+    }
+
+
+def made(objects: Snapshot, before: Snapshot) -> dict[Key, Any]:
+    """Return what is there beyond *before*: of kvobs' own objects all that they say, of others that they are there."""
+    told: dict[Key, Any] = {}
+    for key, each in lasting(objects).items():
+        if key in before:
+            continue
+        labels = each["metadata"].get("labels", {})
+        ours = labels.get("app.kubernetes.io/managed-by") == "kvobs" and key[0] != "Secret"
+        annotations = each["metadata"].get("annotations") if ours else None
+        told[key] = (labels, annotations, each.get("data"), each.get("spec")) if ours else sorted(each.get("data", {}))
+    return told
+
+
+def releases(bed: Bed) -> list[tuple[str, str]]:
+    """Return (revision, status) of every revision that Helm knows of our release, oldest first."""
+    secrets = bed.api.list("v1", "Secret", "monitoring", labels=f"owner=helm,name={RELEASE}")
+    labels = [each["metadata"]["labels"] for each in secrets]
+    return sorted((each["version"], each["status"]) for each in labels)
+
+
+def pending(bed: Bed, status: str) -> bool:
+    """Return whether the newest revision of our release has that status."""
+    return releases(bed)[-1:] != [] and releases(bed)[-1][1] == status
+
+
+STEPS = ("namespace monitoring", "Grafana admin's password", "Helm release", "look at", "vLLM monitors", "dashboards")
+"""What install says it does, in this order, on an empty cluster."""
+
+
+def test_killed_after_each_step(bed: Bed, uninterrupted: tuple[dict[Key, Any], Snapshot]) -> None:
+    """Killed as soon as it begins a step, in each in turn, the next run goes on, and the last ends as one run would."""
+    whole, before = uninterrupted
+    for step in STEPS:
+        running = Running(*INSTALL, env=bed.environment())
+        # A step that an earlier run did whole is not said again.
+        running.until(step if step != "look at" else "look at the installed")
+        helpers = running.descendants()
+        running.kill()
+        eventually(lambda helpers=helpers: not any(map(alive, helpers)))
+    kvobs(*INSTALL, env=bed.environment())
+
+    assert made(settled(bed.api), before) == whole
+    assert [status for _, status in releases(bed)].count("deployed") == 1
+    again = json.loads(kvobs(*INSTALL, "-o", "json", env=bed.environment()).stdout)
+    assert {step["outcome"] for step in again["steps"]} == {"unchanged"}
+    remove(bed)
+
+
+def test_power_cut_during_the_first_install(bed: Bed, uninterrupted: tuple[dict[Key, Any], Snapshot]) -> None:
+    """A release of ours that is left pending-install is done anew."""
+    whole, before = uninterrupted
+    bed.hold(HOOK)
+    running = Running(*INSTALL, env=bed.environment())
+    eventually(lambda: pending(bed, "pending-install"))
+    running.cut_power()
+    bed.release(HOOK)
+    assert pending(bed, "pending-install")
+
+    kvobs(*INSTALL, env=bed.environment())
+    assert made(settled(bed.api), before) == whole
+    assert releases(bed) == [("1", "deployed")]
+
+
+def test_power_cut_during_an_upgrade(bed: Bed, uninterrupted: tuple[dict[Key, Any], Snapshot]) -> None:
+    """A release of ours that is left pending-upgrade is rolled back first, and then upgraded."""
+    kvobs(*INSTALL, env=bed.environment())
+    bed.hold(HOOK)
+    values = ("--set", "prometheus.prometheusSpec.retention=3d")
+    running = Running(*INSTALL, *values, env=bed.environment())
+    eventually(lambda: pending(bed, "pending-upgrade"))
+    running.cut_power()
+    bed.release(HOOK)
+    assert pending(bed, "pending-upgrade")
+
+    kvobs(*INSTALL, *values, env=bed.environment())
+    assert pending(bed, "deployed")
+    assert [status for _, status in releases(bed)].count("deployed") == 1
+    live = bed.api.get("monitoring.coreos.com/v1", "Prometheus", f"{RELEASE}-prometheus", "monitoring")
+    assert live["spec"]["retention"] == "3d"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_interrupted_while_helm_works(
+    number: signal.Signals, bed: Bed, uninterrupted: tuple[dict[Key, Any], Snapshot]
+) -> None:
+    """Ctrl-C (or a supervisor) stops Helm too, is exit 130, and the message says that running again finishes it."""
+    kvobs(*INSTALL, env=bed.environment())
+    bed.hold(HOOK)
+    retention = f"{number.value}d"
+    values = ("--set", f"prometheus.prometheusSpec.retention={retention}")
+    running = Running(*INSTALL, *values, env=bed.environment())
+    eventually(lambda: pending(bed, "pending-upgrade"))
+    helpers = running.descendants()
+    assert helpers
+    running.process.send_signal(number)
+    assert running.end() == 130
+    bed.release(HOOK)
+    assert not any(map(alive, helpers))
+    assert "running the same command again finishes it" in "".join(running.said)
+
+    kvobs(*INSTALL, *values, env=bed.environment())
+    live = bed.api.get("monitoring.coreos.com/v1", "Prometheus", f"{RELEASE}-prometheus", "monitoring")
+    assert live["spec"]["retention"] == retention
+
+
+def test_uninstall_killed_after_each_step(bed: Bed, uninterrupted: tuple[dict[Key, Any], Snapshot]) -> None:
+    """Killed in each step of an uninstall, the next one goes on, and nothing of ours stays."""
+    _, before = uninterrupted
+    kvobs(*INSTALL, env=bed.environment())
+    everything = ("uninstall", "--yes", "--delete-namespace")
+    for step in ("give foreign", "delete monitors", "uninstall Helm", "delete what", "see what"):
+        running = Running(*everything, env=bed.environment())
+        running.until(step)
+        helpers = running.descendants()
+        running.kill()
+        eventually(lambda helpers=helpers: not any(map(alive, helpers)))
+    remove(bed)
+
+    assert made(settled(bed.api), before) == {}
+    assert "not installed" in kvobs(*everything, env=bed.environment()).stdout
+
+
+def test_a_pending_release_that_is_not_ours(bed: Bed) -> None:
+    """Somebody's release of our name that is pending is theirs: it is named, and not touched, whoever looks."""
+    bed.hold(HOOK)
+    helm = subprocess.Popen(
+        [bed.helm(), "install", RELEASE, stack_arguments()[1], "-n", "monitoring", "--create-namespace"],
+        env=bed.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    eventually(lambda: pending(bed, "pending-install"))
+    helm.kill()
+    helm.wait()
+    before = {key: each["metadata"]["resourceVersion"] for key, each in settled(bed.api).items() if key[0] == "Secret"}
+
+    almost = bed.kubeconfig_for("almost")
+    _all_but_secrets_elsewhere(bed, "almost")
+    for who in (bed.kubeconfig, almost):
+        done = kvobs(*INSTALL, "--kubeconfig", str(who), env=bed.environment(), code=3)
+        assert f"Helm release {RELEASE} already exists in namespace monitoring" in done.stderr
+    after = {key: each["metadata"]["resourceVersion"] for key, each in settled(bed.api).items() if key[0] == "Secret"}
+    assert after == before
+
+
+def _all_but_secrets_elsewhere(bed: Bed, user: str) -> None:
+    """Let *user* do everything, but see Secrets in namespace monitoring only."""
+    group = "rbac.authorization.k8s.io"
+    kinds = ["configmaps", "namespaces", "nodes", "pods", "services", "serviceaccounts", "persistentvolumeclaims"]
+    groups = ["apps", "monitoring.coreos.com", "apiextensions.k8s.io", "batch", group, "admissionregistration.k8s.io"]
+    rules = [
+        {"apiGroups": [""], "resources": kinds, "verbs": ["*"]},
+        {"apiGroups": groups, "resources": ["*"], "verbs": ["*"]},
+    ]
+    subjects = [{"kind": "User", "name": user, "apiGroup": group}]
+    bed.api.apply(
+        {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": user}, "rules": rules},
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": user},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": user},
+            "subjects": subjects,
+        },
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": user, "namespace": "monitoring"},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": subjects,
+        },
+    )
