@@ -13,6 +13,7 @@ from ..stack.applyset import (
     PARENT_NAME,
     PART_OF_LABEL,
     Record,
+    applyset_id,
     check_parent,
     member_selector,
     members,
@@ -112,6 +113,17 @@ def _taken(error: Conflict, at: Ref) -> Conflict:
     anew = f"to have it as kvobs makes it: {delete}, then run the same command again"
     hint = f"{error.hint}; {anew}" if error.hint else anew
     return Conflict(str(error), status=error.status, reason=error.reason, hint=hint)
+
+
+def refuse_taken(cluster: WriteCluster, namespace: str, refs: Iterable[Ref]) -> None:
+    """Raise `ActionError` where the parent or one of *refs* is there and not ours, before anything is changed."""
+    parent_there = cluster.get("ConfigMap", PARENT_NAME, namespace)
+    if parent_there is not None:
+        check_parent(parent_there)
+    for at in sorted(refs):
+        live = cluster.get(at.kind, at.name, at.namespace or None)
+        if live is not None:
+            refuse_foreign(live, applyset=applyset_id(PARENT_NAME, namespace))
 
 
 def refuse_foreign(live: Object, *, applyset: str) -> None:

@@ -27,6 +27,7 @@ from .act import (
     create_secret,
     delete_members,
     find_members,
+    refuse_taken,
     require,
     write_parent,
 )
@@ -136,6 +137,8 @@ def install(
         )
         pending = pending_release(helm, release, recorded=plan.target.record.release is not None)
     require(cluster, rights_needed(plan, release=pending is not None and pending.action != "keep"))
+
+    refuse_taken(cluster, plan.target.namespace, plan.refs)
 
     results: list[StepResult] = []
     with acting():

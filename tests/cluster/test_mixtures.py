@@ -264,12 +264,19 @@ def test_name_that_is_taken(bed: Bed, taken: Object, says: str, arguments: tuple
     refused = kvobs("install", *arguments, env=bed.environment(), code=3)
     at = (taken["apiVersion"], taken["kind"], taken["metadata"]["name"], "mon")
     live = bed.api.get(*at)
+    made = [
+        each["metadata"]["name"]
+        for version, kind in (("v1", "ConfigMap"), ("v1", "Secret"), (MONITORS, "ServiceMonitor"))
+        for each in bed.api.list(version, kind)
+        if (each["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") == "kvobs"
+    ]
     bed.api.delete(*at)
     finished = kvobs("install", *arguments, env=bed.environment())
     kvobs("uninstall", "--yes", env=bed.environment())
 
     assert f"{taken['kind']} mon/{taken['metadata']['name']}" in refused.stderr
     assert says in refused.stderr
+    assert made == []
     assert live["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
     assert finished.stdout
 
