@@ -29,9 +29,18 @@ def left_by_release(names: StackNames) -> dict[str, Any]:
     """
     return {
         "full_name": names.full,
+        "stack_namespace": names.namespace,
         "kubelet_service": list(names.kubelet_service) if names.kubelet_service else None,
         "admission_secret": [names.namespace, names.admission_secret] if names.admission_secret else None,
     }
+
+
+def stack_namespace(record: Record) -> str | None:
+    """Return where the release's own objects stand: the release's namespace, unless its values say another."""
+    if record.release is None:
+        return None
+    told = record.settings.get("stack_namespace")
+    return told if isinstance(told, str) else record.release.namespace
 
 
 def leftovers(record: Record) -> tuple[Ref, ...]:

@@ -19,6 +19,7 @@ from ..stack.leftovers import (
     leftovers,
     operator_crds,
     orphans,
+    stack_namespace,
     volumes,
 )
 from ..stack.objects import ref
@@ -166,7 +167,7 @@ def _crds(cluster: Cluster, record: Record, removed: list[Ref | str], *, delete:
 def _volumes(cluster: Cluster, record: Record, removed: list[Ref | str], *, delete: bool) -> list[Left]:
     if record.release is None:
         return []
-    claims: list[Object] = cluster.list("PersistentVolumeClaim", namespace=record.release.namespace)
+    claims: list[Object] = cluster.list("PersistentVolumeClaim", namespace=stack_namespace(record))
     ours = volumes(record, claims)
     if delete:
         removed += delete_members(cluster, [ref(each) for each in ours])

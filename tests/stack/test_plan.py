@@ -202,6 +202,7 @@ def test_record_of_a_release() -> None:
     assert made.record.settings == {
         "namespace_created": True,
         "full_name": "full",
+        "stack_namespace": "monitoring",
         "kubelet_service": ["kube-system", "full-kubelet"],
         "admission_secret": ["monitoring", "full-admission"],
     }
