@@ -234,22 +234,6 @@ class Cluster:
         path = self._object_path(obj, attempt)
         return self._json("PUT", path, attempt, params=[("fieldManager", field_manager)], body=obj)
 
-    def patch(
-        self,
-        kind: str,
-        name: str,
-        namespace: str | None,
-        body: Patch,
-        *,
-        type: PatchType = "merge",
-        field_manager: str = OURS,
-    ) -> Object:
-        """Change parts of an object: a merge patch, a JSON patch, or a strategic merge patch."""
-        attempt = _attempt("patch", Ref(kind, namespace or "", name))
-        path = self._path(self._resource_for(kind, attempt), namespace, name)
-        params = [("fieldManager", field_manager)]
-        return self._json("PATCH", path, attempt, params=params, body=body, content=_PATCH_TYPES[type])
-
     def delete(
         self,
         kind: str,

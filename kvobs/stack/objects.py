@@ -71,11 +71,6 @@ def ref(obj: Object) -> Ref:
     return Ref(kind_of(obj), metadata.get("namespace") or "", metadata["name"])
 
 
-def apply_order(objects: Iterable[Object]) -> list[Object]:
-    """The objects, what others need first; within one kind the given order stays."""
-    return sorted(objects, key=lambda obj: _rank(kind_of(obj)))
-
-
 def delete_order(refs: Iterable[Ref]) -> list[Ref]:
     """References in the order in which to delete what they name: dependents first, then by their names."""
     return sorted(refs, key=lambda one: (-_rank(one.kind), one.kind, one.namespace, one.name))

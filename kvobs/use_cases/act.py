@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from ..errors import ActionError, ApiError, Conflict, Forbidden, Unanswered
+from ..errors import ActionError, Conflict, Forbidden, Unanswered
 from ..stack.applyset import (
     PARENT_NAME,
     PART_OF_LABEL,
     Record,
     applyset_id,
     check_parent,
+    member_namespaces,
     member_selector,
     members,
     parent,
@@ -177,19 +178,15 @@ def write_parent(cluster: WriteCluster, record: Record, namespace: str, refs: It
 
 
 def find_members(cluster: WriteCluster, parent_object: Object) -> list[Ref]:
-    """Return every object that carries the ApplySet's label, of the kinds that its parent names."""
+    """Return every object that carries the ApplySet's label, of the kinds and in the namespaces its parent names."""
     selector = member_selector(check_parent(parent_object))
-    found: list[Ref] = []
-    for kind in members(parent_object):
-        try:
-            listed = cluster.list(kind, labels=selector, metadata_only=True)
-        except ApiError as error:
-            # A kind that is no longer served has no objects.
-            if error.status != 404:
-                raise
-            continue
-        found += [ref(each) for each in listed]
-    return found
+    # A kind that is no longer served has no objects.
+    return [
+        ref(each)
+        for kind in members(parent_object)
+        for namespace in member_namespaces(parent_object)
+        for each in cluster.list(kind, namespace=namespace, labels=selector, metadata_only=True)
+    ]
 
 
 def delete_members(cluster: WriteCluster, refs: Sequence[Ref]) -> list[Ref]:

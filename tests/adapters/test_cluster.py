@@ -142,8 +142,6 @@ def test_what_is_not_served_cannot_be_written(cluster):
     ) as no:
         cluster.apply(policy)
     assert "CustomResourceDefinition" in no.value.hint
-    with pytest.raises(ApiError, match="does not serve"):
-        cluster.patch("ClusterPolicy.nvidia.com", "x", None, {})
 
 
 def test_something_else_that_speaks_json_is_no_api_server(api, cluster):
@@ -306,24 +304,6 @@ def test_replace_meets_an_object_that_moved_on(api, cluster):
     assert cluster.replace(ONE) == ONE
     with pytest.raises(Conflict, match="cannot replace ConfigMap ns/a: the object has been modified"):
         cluster.replace(ONE)
-
-
-@pytest.mark.parametrize(
-    ("kind_of_patch", "body", "content_type"),
-    [
-        ("merge", {"data": None}, "application/merge-patch+json"),
-        ("json", [{"op": "remove", "path": "/data"}], "application/json-patch+json"),
-        ("strategic", {"data": {}}, "application/strategic-merge-patch+json"),
-    ],
-)
-def test_patch_says_which_patch_it_is(api, cluster, kind_of_patch, body, content_type):
-    """The three that the server knows beside apply."""
-    api.answers("PATCH", f"{CONFIG_MAPS}/a", Answer(ONE))
-
-    assert cluster.patch("ConfigMap", "a", "ns", body, type=kind_of_patch) == ONE
-    request = api.asked(f"{CONFIG_MAPS}/a")[0]
-    assert request.headers["Content-Type"] == content_type
-    assert request.body == body
 
 
 def test_delete_says_whether_it_was_there(api, cluster):

@@ -12,7 +12,6 @@ from kvobs.stack.objects import (
     LAST_APPLIED,
     MANAGED_BY,
     PART_OF_LABEL,
-    apply_order,
     delete_order,
     dns_name,
     hidden,
@@ -57,19 +56,6 @@ MIXED = [
     _an_object("ConfigMap", "a"),
     _an_object("Namespace"),
 ]
-
-
-def test_what_others_need_is_applied_first():
-    """Namespaces and definitions first, custom resources last; within a kind the given order stays."""
-    assert [f"{one['kind']} {one['metadata']['name']}" for one in apply_order(MIXED)] == [
-        "Namespace a",
-        "CustomResourceDefinition a",
-        "ConfigMap b",
-        "ConfigMap a",
-        "Deployment a",
-        "HorizontalPodAutoscaler a",
-        "ServiceMonitor a",
-    ]
 
 
 def test_deletion_goes_the_other_way_round():
