@@ -289,6 +289,13 @@ def _reused(facts: Facts, settings: Settings, record: Record, home: str | None) 
                 " found that reads its monitors",
                 hint="if one runs elsewhere or under another image name: --stack reuse",
             )
+    if settings.values or settings.set_values:
+        # Passing over them would let the user believe that they are in force.
+        raise UsageError(
+            f"--values and --set are for a stack of kvobs' own, but Prometheus {prometheus.namespace}/{prometheus.name}"
+            " is reused, and its release is left alone",
+            hint="leave them out, or give them to the release that made it",
+        )
     return Target(
         namespace=home or prometheus.namespace,
         prometheus=prometheus,

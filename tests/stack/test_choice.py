@@ -54,6 +54,14 @@ REFUSED = [
         hint="--stack install --set prometheusOperator.enabled=false --set crds.enabled=false",
     ),
     Refused(
+        says="values for a stack that is somebody else's: they would be in force nowhere",
+        facts=stack(),
+        settings=Settings(set_values=("grafana.adminPassword=hunter2",)),
+        error=UsageError,
+        names=("--values and --set", "Prometheus mon/k8s is reused"),
+        hint="give them to the release that made it",
+    ),
+    Refused(
         says="an operator without Grafana: both are named, and the flag that does without dashboards",
         facts=stack(grafanas=()),
         names=("no Grafana with a dashboard sidecar", "Prometheus object mon/k8s", "Prometheus Operator mon/"),
