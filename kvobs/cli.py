@@ -111,14 +111,20 @@ Dcgm = Annotated[
 ]
 
 
-@app.callback()
-def main_options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
-    """Options of kvobs itself."""
-    if version:
+def show_version(wanted: bool) -> None:
+    """Print the version and leave, when it is *wanted*."""
+    if wanted:
         print_line(f"kvobs {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def main_options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of kvobs itself."""
 
 
 @app.command()
@@ -220,7 +226,6 @@ def uninstall(
     timeout: Timeout = "10m",
     output: Format = Output.text,
     quiet: Quiet = False,
-    verbose: Verbose = False,
     yes: Yes = False,
 ) -> None:
     """Take away what kvobs made; give foreign fields their earlier value back; list what is left, and why."""
@@ -242,7 +247,7 @@ def uninstall(
                 cluster=cluster,
                 progress=shown,
             )
-        finish(report, output, verbose=verbose)
+        finish(report, output)
 
 
 @app.command()
@@ -251,14 +256,13 @@ def status(
     context: Context = None,
     namespace: Namespace = None,
     output: Format = Output.text,
-    verbose: Verbose = False,
 ) -> None:
     """Say what kvobs installed, whether it is ready, and how to open it."""
     with errors(output):
         from .use_cases.status import status as run
 
         report = run(Settings(kubeconfig=kubeconfig, context=context, namespace=namespace))
-        finish(report, output, verbose=verbose)
+        finish(report, output)
 
 
 @app.command()
@@ -325,6 +329,7 @@ def patch(
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Write the one result there.")] = None,
     directory: Annotated[str | None, typer.Option("--dir", metavar="DIR", help="Write each result there.")] = None,
     output: Format = Output.text,
+    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Resolve a dashboard's datasource references, structurally; the result goes to stdout unless told where."""
@@ -350,7 +355,8 @@ def patch(
             from .report import to_text
 
             print_line(report.stdout)
-            print_account(to_text(report, verbose=verbose))
+            if not quiet:
+                print_account(to_text(report, verbose=verbose))
             raise typer.Exit(report.exit_code)
         if report.stdout is not None:
             raise UsageError(
@@ -445,20 +451,21 @@ def confirmed(action: str, settings: Settings) -> Cluster:
 
 
 def seconds(text: str) -> int:
-    """Read a duration as kubectl and Helm write it; a bare number is seconds.
+    """Read a duration as kubectl and Helm take it, in whole seconds, rounded up; a bare number is seconds.
 
-    >>> [seconds(text) for text in ("90s", "10m", "1h30m", "45")]
-    [90, 600, 5400, 45]
+    >>> [seconds(text) for text in ("90s", "10m", "1h30m", "1.5h", "1500ms", "45")]
+    [90, 600, 5400, 5400, 2, 45]
     """
+    import math
     import re
 
+    units = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+    parts = re.findall(r"(\d+(?:\.\d*)?)(h|ms|m|s)", text)
     if re.fullmatch(r"\d+", text):
-        return int(text)
-    match = re.fullmatch(r"(?=.)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text)
-    if match is None:
+        parts = [(text, "s")]
+    elif not parts or "".join(number + unit for number, unit in parts) != text:
         raise UsageError(f"--timeout {text!r} is not a duration", hint="for example 90s, 10m or 1h30m")
-    hours, minutes, secs = (int(part or 0) for part in match.groups())
-    return hours * 3600 + minutes * 60 + secs
+    return math.ceil(sum(float(number) * units[unit] for number, unit in parts))
 
 
 def values_documents(paths: list[str] | None) -> list[dict[str, Any]]:

@@ -106,7 +106,8 @@ def _(report: InstallReport, *, verbose: bool = False) -> str:
         )
         if verbose:
             lines += [f"    {each.uid} {change}" for each in report.dashboards for change in each.changes]
-        lines += [f"  ! {each.title}: {why}" for each in report.dashboards for why in each.unresolved]
+        told = [(each.title, why) for each in report.dashboards for why in (*each.unresolved, *each.warnings)]
+        lines += [f"  ! {title}: {why}" for title, why in told]
     lines += [f"  ! {source}: {why}" for source, why in report.refused]
     ready = {True: "Everything is ready; data not yet proved.", None: "Not waited for; data not yet proved."}
     return _joined(lines, _notes(report.notes), _access(report.access), [ready.get(report.ready, "Not ready.")])

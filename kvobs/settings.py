@@ -81,7 +81,7 @@ class Settings:
             if not (namespace and slash and name) or "/" in name:
                 raise UsageError(f"{field}: {given!r} is not NAMESPACE/NAME", hint="for example: monitoring/k8s")
         if self.timeout_s <= 0 or self.request_timeout_s <= 0:
-            raise UsageError("a time-out must be more than 0 seconds")
+            raise UsageError("a time-out must be more than 0 seconds", hint="for example --timeout 10m")
 
     @property
     def pinned_chart_version(self) -> str | None:

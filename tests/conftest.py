@@ -10,6 +10,13 @@ STRICT = ("CI", "KVOBS_REQUIRE_ALL")
 """Environment variables that turn a skipped test into a failure of the run: `.ci/run` sets one."""
 
 
+OPTIONAL = {
+    "KVOBS_TEST_CHART": "the suite on the real kube-prometheus-stack, and the small chart compared with it",
+    "KVOBS_TEST_SIDECAR": "the files that the real dashboard sidecar writes",
+}
+"""Environment variables that add tests which need what no package registry has; without them, these do not exist."""
+
+
 def _skips(session: pytest.Session) -> list[pytest.TestReport | pytest.CollectReport]:
     if not any(os.environ.get(name) for name in STRICT):
         return []
@@ -25,7 +32,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List what a strict run has skipped."""
+    """List what a strict run has skipped, and what every run leaves out for want of what it needs."""
+    for name, what in OPTIONAL.items():
+        if not os.environ.get(name):
+            terminalreporter.line(f"not run without {name}: {what}")
     session = terminalreporter._session
     skips = _skips(session) if session is not None else []
     if skips:

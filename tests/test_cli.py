@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import typer.main
 
+import kvobs
 from kvobs.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -87,15 +88,27 @@ def readme_commands() -> list[list[str]]:
 
 
 @pytest.mark.parametrize("words", readme_commands(), ids=" ".join)
-def test_every_shell_line_of_the_readme_is_one_that_works(words: list[str]) -> None:
-    """A `make` line names a target; a `python -m kvobs` line parses with the options it gives."""
+def test_every_shell_line_of_the_readme_is_one_that_works(words: list[str], tmp_path: Path) -> None:
+    """A `make` line names a target; a `patch` line is run; the others of kvobs, which want a cluster, are parsed."""
     if words[0] == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    elif words[:4] == ["python", "-m", "kvobs", "patch"]:
+        board = '{"title": "a", "uid": "a", "panels": [{"datasource": {"type": "prometheus", "uid": "my-uid"}}]}'
+        (tmp_path / "my-dashboards").mkdir()
+        for path in ("dashboard.json", "my-dashboards/other.json"):
+            (tmp_path / path).write_text(board)
+        done = run(*words[3:], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
     elif words[:3] == ["python", "-m", "kvobs"]:
-        command = COMMANDS[words[3]]
-        command.make_context(words[3], words[4:])
+        COMMANDS[words[3]].make_context(words[3], words[4:])
     else:
         assert words == ["pip", "install", "."]
+
+
+def test_the_version() -> None:
+    """`--version` says which kvobs this is, and needs no command."""
+    done = run("--version")
+    assert (done.returncode, done.stdout) == (0, f"kvobs {kvobs.__version__}\n")
 
 
 EXITS = [

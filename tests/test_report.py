@@ -52,6 +52,7 @@ def install_report(**other: Any) -> InstallReport:
                 source="vllm.json",
                 config_map="monitoring/kvobs-dashboard-kvobs-vllm",
                 references=105,
+                warnings=(),
                 changes=(f"$.panels[0].datasource.uid: {INPUT}",),
                 unresolved=(),
             ),
@@ -70,6 +71,7 @@ UNRESOLVED = DashboardResult(
     source="logs.json",
     config_map="monitoring/logs",
     references=7,
+    warnings=("the key 'title' stands twice in one object; the last one counts",),
     changes=(),
     unresolved=("$.panels[0].datasource.uid: input DS_LOKI is of type loki, and no such source was given",),
 )

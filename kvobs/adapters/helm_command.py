@@ -20,6 +20,9 @@ from .processes import run_to_end
 # In JSON text: an escaped backslash (to step over), or a pair of escapes for a character beyond U+FFFF.
 _ESCAPES = re.compile(rb"\\\\|\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
 
+# A line of klog, which Helm's Kubernetes client writes beside Helm: `E1129 17:05:01.123456   99 reflector.go:343] …`.
+_LIBRARY_LOG = re.compile(r"\s*[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+:\d+\]")
+
 
 class HelmCommand(pyhelm3_command.Command):  # type: ignore[misc]  # pyhelm3 ships no types
     """Runs Helm without a shell and without a log; what it raises holds no secret.
@@ -64,13 +67,14 @@ class HelmCommand(pyhelm3_command.Command):  # type: ignore[misc]  # pyhelm3 shi
         )
         if ended.returncode == 0:
             return ended.stdout
-        said = repeatable(ended.stderr.decode(errors="replace"), self.values)
+        lines = ended.stderr.decode(errors="replace").splitlines()
+        said = repeatable("\n".join(line for line in lines if not _LIBRARY_LOG.match(line)), self.values)
         kind = pyhelm3_errors.ReleaseNotFoundError if "release: not found" in said.lower() else pyhelm3_errors.Error
         # Stdout is left out: a failed upgrade may have printed manifests there.
         raise kind(ended.returncode, b"", said.encode())
 
     def _tell(self, line: str) -> None:
-        if self.on_line and line.strip():
+        if self.on_line and line.strip() and not _LIBRARY_LOG.match(line):
             self.on_line(repeatable(line, self.values))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..dashboard.jsontext import read_json
+from ..dashboard.jsontext import JsonText, read_json
 from ..errors import ActionError, DocumentError, KvobsError, UsageError
 from ..stack.values_files import read_values as parse_values
 
@@ -54,7 +54,7 @@ def read_bytes(source: str) -> bytes:
     return content
 
 
-def read_documents(sources: Iterable[str]) -> Iterator[tuple[str, Any]]:
+def read_documents(sources: Iterable[str]) -> Iterator[tuple[str, JsonText | KvobsError]]:
     """Yield each document that the sources name with its place, or the error in its stead."""
     for source in sources:
         try:
@@ -64,7 +64,7 @@ def read_documents(sources: Iterable[str]) -> Iterator[tuple[str, Any]]:
             continue
         for place in places:
             try:
-                yield place, read_json(read_bytes(place)).document
+                yield place, read_json(read_bytes(place))
             except KvobsError as error:
                 yield place, error
 

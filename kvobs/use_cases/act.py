@@ -62,7 +62,8 @@ def acting() -> Iterator[None]:
         yield
     except Unanswered as error:
         again = "run the same command again: it goes on where this run stopped"
-        raise ActionError(f"{error}; what was done until then stands", hint=f"{error.hint}; then {again}") from error
+        hint = f"{error.hint}; then {again}" if error.hint else again
+        raise ActionError(f"{error}; what was done until then stands", hint=hint) from error
 
 
 def require(cluster: AskCluster, rights: Iterable[Right]) -> None:

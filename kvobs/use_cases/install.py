@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from ..adapters.assets import MonitorName, shipped_dashboards, shipped_monitor
 from ..adapters.cluster import Cluster
 from ..adapters.helm import Helm
-from ..adapters.sources import read_documents
-from ..dashboard.jsontext import read_json
 from ..errors import KvobsError
 from ..settings import Settings
 from ..stack.applyset import PARENT_NAME, applyset_id
@@ -32,6 +29,7 @@ from .act import (
     write_parent,
 )
 from .foreign_fields import restore_fields, set_fields
+from .inputs import Dashboards, read_dashboards, shipped_monitors
 from .look import look
 from .progress import Progress, Silent
 from .release import PendingRelease, pending_release
@@ -60,6 +58,8 @@ class DashboardResult:
     config_map: str
     references: int
     """How many datasource references it holds."""
+    warnings: tuple[str, ...]
+    """What a person should know about the dashboard, one sentence each."""
     changes: tuple[str, ...]
     """One sentence for each reference that the patch changed."""
     unresolved: tuple[str, ...]
@@ -117,13 +117,13 @@ def install(
     cluster = cluster or Cluster.connect(
         settings.kubeconfig, settings.context, request_timeout_s=settings.request_timeout_s
     )
-    documents, unreadable = read_dashboards(settings)
-    monitors = shipped_monitor_objects()
+    dashboards = read_dashboards(settings.dashboards)
+    monitors = shipped_monitors()
 
     def planned() -> tuple[Facts, Plan]:
         facts = look(cluster, settings)
         target = choose(facts, settings)
-        return facts, make_plan(facts, target, settings, dashboards=documents, monitors=monitors)
+        return facts, make_plan(facts, target, settings, dashboards=dashboards.documents, monitors=monitors)
 
     facts, plan = planned()
     release = plan.target.release
@@ -157,24 +157,7 @@ def install(
         if settings.wait:
             progress.step("wait until everything is ready")
             wait_ready(cluster, plan.target, timeout_s=settings.timeout_s, progress=progress)
-    return _report(facts, plan, results, unreadable, settings)
-
-
-def shipped_monitor_objects() -> dict[str, Object]:
-    """Return the shipped monitors by name."""
-    return {name: shipped_monitor(name) for name in get_args(MonitorName)}
-
-
-def read_dashboards(settings: Settings) -> tuple[list[tuple[str, Any]], list[tuple[str, str]]]:
-    """Read the shipped dashboards and the user's; return documents and what could not be read, each by source."""
-    documents = [(name, read_json(content).document) for name, content in shipped_dashboards()]
-    unreadable: list[tuple[str, str]] = []
-    for source, outcome in read_documents(settings.dashboards):
-        if isinstance(outcome, KvobsError):
-            unreadable.append((source, str(outcome)))
-        else:
-            documents.append((source, outcome))
-    return documents, unreadable
+    return _report(facts, plan, results, dashboards, settings)
 
 
 def _act(cluster: Cluster, plan: Plan, facts: Facts, progress: Progress, *, only: Sequence[str]) -> list[StepResult]:
@@ -237,7 +220,7 @@ def _report(
     facts: Facts,
     plan: Plan,
     results: list[StepResult],
-    unreadable: list[tuple[str, str]],
+    read: Dashboards,
     settings: Settings,
 ) -> InstallReport:
     target = plan.target
@@ -248,6 +231,7 @@ def _report(
             source=each.source,
             config_map=f"{each.config_map.namespace}/{each.config_map.name}",
             references=len(each.patched.references),
+            warnings=(*read.warnings.get(each.source, ()), *each.patched.warnings),
             changes=tuple(f"{ref.path}: {ref.why}" for ref in each.patched.references if ref.changed),
             unresolved=tuple(f"{ref.path}: {ref.why}" for ref in each.patched.unresolved),
         )
@@ -262,7 +246,7 @@ def _report(
         datasource=target.datasources["prometheus"][0] if "prometheus" in target.datasources else None,
         steps=tuple(results),
         dashboards=dashboards,
-        refused=(*unreadable, *plan.refused.items()),
+        refused=(*read.unreadable, *plan.refused.items()),
         notes=plan.notes,
         access=access(target.grafana, tuple((each.uid, each.title) for each in dashboards), settings)
         if target.grafana

@@ -17,7 +17,7 @@ from ..stack.facts import ClusterPolicy, Facts, Object
 from ..stack.manifests import to_yaml
 from ..stack.objects import PART_OF_LABEL, ref
 from ..stack.plan import make_plan
-from .install import read_dashboards, shipped_monitor_objects
+from .inputs import read_dashboards, shipped_monitors
 
 _UNSEEN_GPU_OPERATOR = ClusterPolicy(
     name="cluster-policy",
@@ -54,15 +54,17 @@ def render(settings: Settings | None = None) -> Rendered:
         raise UsageError("render asks no cluster, so it cannot reuse a stack", hint="leave --stack out")
     if settings.dcgm == "operator":
         raise UsageError("render asks no cluster, so it cannot take a field of its ClusterPolicy", hint="--dcgm auto")
-    documents, unreadable = read_dashboards(settings)
+    dashboards = read_dashboards(settings.dashboards)
     namespace = settings.namespace or DEFAULT_NAMESPACE
     facts = Facts(
         server_version="", kinds=frozenset(), namespaces={namespace: {}}, cluster_policies=(_UNSEEN_GPU_OPERATOR,)
     )
-    plan = make_plan(facts, choose(facts, settings), settings, dashboards=documents, monitors=shipped_monitor_objects())
+    plan = make_plan(
+        facts, choose(facts, settings), settings, dashboards=dashboards.documents, monitors=shipped_monitors()
+    )
     return Rendered(
         objects=tuple(_unowned(each) for each in plan.objects),
-        refused=(*unreadable, *plan.refused.items()),
+        refused=(*dashboards.unreadable, *plan.refused.items()),
     )
 
 

@@ -54,12 +54,12 @@ def test_documents(tmp_path):
     """Each document comes with its place; a bad one brings its error and stops no other."""
     (tmp_path / "a.json").write_text('{"a": 1}')
     (tmp_path / "b.json").write_text("{")
-    (tmp_path / "c.json").write_text('{"c": 1}')
+    (tmp_path / "c.json").write_text('{"c": 1, "c": 2}')
 
     outcomes = dict(sources.read_documents([str(tmp_path), "missing.json", str(tmp_path / "none")]))
 
-    assert outcomes[str(tmp_path / "a.json")] == {"a": 1}
-    assert outcomes[str(tmp_path / "c.json")] == {"c": 1}
+    assert outcomes[str(tmp_path / "a.json")].document == {"a": 1}
+    assert outcomes[str(tmp_path / "c.json")].warnings == ("the key 'c' stands twice in one object; the last one counts",)
     for place in (str(tmp_path / "b.json"), "missing.json", str(tmp_path / "none")):
         assert isinstance(outcomes[place], DocumentError)
 

@@ -218,7 +218,7 @@ def test_admin_password(installed: Installed) -> None:
     named = {each["name"]: each["valueFrom"]["secretKeyRef"] for each in environment if "secretKeyRef" in str(each)}
     assert named["GF_SECURITY_ADMIN_PASSWORD"] == {"name": secret, "key": "admin-password"}
 
-    outputs = [installed.first, *(installed.kvobs("status", "-v", "-o", form) for form in ("text", "json", "yaml"))]
+    outputs = [installed.first, *(installed.kvobs("status", "-o", form) for form in ("text", "json", "yaml"))]
     places = {
         "output": "".join(each.stdout + each.stderr for each in outputs),
         "command lines": installed.helm_log.read_text(),
