@@ -181,7 +181,7 @@ def install(
         from .use_cases.install import install as run
 
         settings = Settings(
-            kubeconfig=kubeconfig,
+            kubeconfig=expanded(kubeconfig),
             context=context,
             namespace=namespace,
             release=release,
@@ -233,7 +233,7 @@ def uninstall(
         from .use_cases.uninstall import uninstall as run
 
         settings = Settings(
-            kubeconfig=kubeconfig, context=context, namespace=namespace, helm=helm, timeout_s=seconds(timeout)
+            kubeconfig=expanded(kubeconfig), context=context, namespace=namespace, helm=helm, timeout_s=seconds(timeout)
         )
         if not yes and not on_terminal():
             raise UsageError("this asks before it acts, and there is no terminal to ask on", hint="add --yes")
@@ -261,7 +261,7 @@ def status(
     with errors(output):
         from .use_cases.status import status as run
 
-        report = run(Settings(kubeconfig=kubeconfig, context=context, namespace=namespace))
+        report = run(Settings(kubeconfig=expanded(kubeconfig), context=context, namespace=namespace))
         finish(report, output)
 
 
@@ -448,6 +448,11 @@ def confirmed(action: str, settings: Settings) -> Cluster:
         sys.stderr.write("nothing was changed\n")
         raise typer.Exit(0)
     return cluster
+
+
+def expanded(path: str | None) -> str | None:
+    """Return *path* with a leading `~` as the user's home: a shell leaves it alone in `--kubeconfig=~/config`."""
+    return os.path.expanduser(path) if path else path
 
 
 def seconds(text: str) -> int:

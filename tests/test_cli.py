@@ -118,6 +118,7 @@ EXITS = [
     (("install", "--prometheus", "k8s"), 2, "is not NAMESPACE/NAME"),
     (("install", "--datasource", "prometheus", "--kubeconfig", "/nonexistent"), 4, "/nonexistent"),
     (("install", "--kubeconfig", "/nonexistent/config"), 4, "/nonexistent/config"),
+    (("install", "--kubeconfig=~/config"), 4, "/nonexistent/config"),
     (("status",), 4, "kubeconfig"),
     (("install", "--values", "/nonexistent.yaml"), 2, "/nonexistent.yaml"),
     (("render", "--set", "a[b]=1"), 2, "a[b]="),
