@@ -88,7 +88,12 @@ Timeout = Annotated[
 Release = Annotated[str, typer.Option("--release", metavar="NAME", help="Name of the Helm release that kvobs makes.")]
 Values = Annotated[
     list[str] | None,
-    typer.Option("-f", "--values", metavar="FILE", help="Helm values file, any number of times."),
+    typer.Option(
+        "-f",
+        "--values",
+        metavar="FILE",
+        help="Helm values file, any number of times; an install without values keeps those of its release.",
+    ),
 ]
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Helm value, as helm --set reads it.")
@@ -103,10 +108,10 @@ Datasources = Annotated[
 ]
 HelmPath = Annotated[str, typer.Option("--helm", metavar="PATH", help="The helm executable (else from PATH).")]
 Dcgm = Annotated[
-    DcgmChoice,
+    DcgmChoice | None,
     typer.Option(
         "--dcgm",
-        help="How GPU metrics are scraped; operator takes the ClusterPolicy's field even from its owner.",
+        help="How GPU metrics are scraped (else auto); operator takes the ClusterPolicy's field even from its owner.",
     ),
 ]
 
@@ -146,7 +151,10 @@ def install(
             "--grafana", metavar="NS/NAME|none", help="Grafana, where there are several; none: no dashboards."
         ),
     ] = None,
-    chart: Annotated[str, typer.Option("--chart", metavar="REF|PATH", help="kube-prometheus-stack chart.")] = CHART,
+    chart: Annotated[
+        str | None,
+        typer.Option("--chart", metavar="REF|PATH", help=f"kube-prometheus-stack chart (else {CHART})."),
+    ] = None,
     chart_version: Annotated[
         str | None,
         typer.Option("--chart-version", metavar="VERSION", help=f"Chart version (default {CHART_VERSION})."),
@@ -155,7 +163,7 @@ def install(
     set_values: Set = None,
     dashboard: Dashboards = None,
     datasource: Datasources = None,
-    dcgm: Dcgm = DcgmChoice.auto,
+    dcgm: Dcgm = None,
     vllm_namespace: Annotated[
         str | None,
         typer.Option("--vllm-namespace", metavar="NAME", help="Look for vLLM in this namespace only."),
@@ -194,7 +202,7 @@ def install(
             set_values=tuple(set_values or ()),
             dashboards=tuple(dashboard or ()),
             datasources=tuple(datasource or ()),
-            dcgm=dcgm.value,
+            dcgm=dcgm.value if dcgm else None,
             vllm_namespace=vllm_namespace,
             vllm_selector=vllm_selector,
             vllm_port=vllm_port,
@@ -275,7 +283,7 @@ def render(
     set_values: Set = None,
     dashboard: Dashboards = None,
     datasource: Datasources = None,
-    dcgm: Dcgm = DcgmChoice.auto,
+    dcgm: Dcgm = None,
     directory: Annotated[
         str | None,
         typer.Option("--dir", metavar="DIR", help="Write one file an object there, not to stdout."),
@@ -296,7 +304,7 @@ def render(
             set_values=tuple(set_values or ()),
             dashboards=tuple(dashboard or ()),
             datasources=tuple(datasource or ()),
-            dcgm=dcgm.value,
+            dcgm=dcgm.value if dcgm else None,
         )
         rendered = run(settings)
         print_account("\n".join(f"! {source}: {why}" for source, why in rendered.refused))

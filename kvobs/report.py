@@ -127,10 +127,11 @@ def _(report: StatusReport, *, verbose: bool = False) -> str:
                 ("Prometheus", report.prometheus or ""),
                 ("Grafana", report.grafana or "none"),
                 ("datasource", report.datasource or "none"),
-                ("ready", "no" if report.unready else "yes"),
+                ("ready", "no" if report.unready else "not known" if report.unread else "yes"),
             ]
         ),
         *(f"  ! {each}" for each in report.unready),
+        *(f"  ! could not be read: {each}" for each in report.unread),
         "",
         "Objects of kvobs",
         *(f"  {each}" for each in report.members),
@@ -191,7 +192,8 @@ def _access(access: Access | None) -> list[str]:
         return []
     lines = ["To open Grafana", f"  {access.port_forward}"]
     if access.password:
-        lines.append(f"  # user admin, password by: {access.password}")
+        lines += [f"  # user by: {access.user_command}"] if access.user_command else []
+        lines.append(f"  # {f'user {access.user}, ' if access.user else ''}password by: {access.password}")
     return [
         *lines,
         *(f"  {line}" for line in _table([(url, title) for title, url in access.links], indent=0)),

@@ -6,7 +6,7 @@ The command line (or a script) makes one `Settings` and passes it on; nothing be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .errors import UsageError
@@ -22,7 +22,11 @@ Dcgm = Literal["auto", "operator", "exporter", "none"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """Everything that `install`, `render`, `status` and `uninstall` may be told."""
+    """Everything that `install`, `render`, `status` and `uninstall` may be told.
+
+    What an install was told of the chart, the values, DCGM, vLLM and datasources holds for later ones too, until
+    one is told something else. Values may hold secrets, and are in no repr.
+    """
 
     kubeconfig: str | None = None
     """Path of the kubeconfig; None: kubectl's own search order ($KUBECONFIG, ~/.kube/config, in-cluster)."""
@@ -41,13 +45,14 @@ class Settings:
     grafana: str | None = None
     """NAMESPACE/NAME of the Grafana to use, where there are several; `none`: monitors only, no dashboards."""
 
-    chart: str = CHART
-    """kube-prometheus-stack: an OCI reference or the path of a chart."""
+    chart: str | None = None
+    """kube-prometheus-stack: an OCI reference or the path of a chart; None: `CHART`."""
     chart_version: str | None = None
     """Version of the chart; None: the one kvobs is tested with for `CHART`, whatever it holds for another."""
-    values: tuple[Mapping[str, Any], ...] = ()
-    """Helm values of the user, as documents, the last one wins."""
-    set_values: tuple[str, ...] = ()
+    values: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    """Helm values of the user, as documents, the last one wins. With neither these nor `set_values`, those that the
+    release has are kept; an empty document drops them."""
+    set_values: tuple[str, ...] = field(default=(), repr=False)
     """Helm's `--set` expressions, read as Helm reads them, after `values`."""
     helm: str = "helm"
     """The helm executable, looked up on PATH when it is a bare name."""
@@ -56,10 +61,11 @@ class Settings:
     """TYPE=UID[:NAME] of the Grafana datasources to use, where those that are found do not decide it."""
     dashboards: tuple[str, ...] = ()
     """Dashboard files or folders to load beside the shipped ones."""
-    dcgm: Dcgm = "auto"
-    """How GPU metrics are scraped; `operator` takes the field of a ClusterPolicy even where another owns it."""
+    dcgm: Dcgm | None = None
+    """How GPU metrics are scraped; `operator` takes the field of a ClusterPolicy even where another owns it.
+    None: `auto`."""
     vllm_namespace: str | None = None
-    """Look for vLLM in this namespace only."""
+    """Look for vLLM in this namespace only. Here and in the next two, an empty text takes back an earlier run's."""
     vllm_selector: str | None = None
     """Label selector of the Services in front of vLLM; given, no other Service or pod counts as vLLM."""
     vllm_port: str | None = None
@@ -73,17 +79,22 @@ class Settings:
     """How long one request to the API server may take, in seconds."""
 
     def __post_init__(self) -> None:
-        for field in ("prometheus", "grafana"):
-            given = getattr(self, field)
-            if given is None or (field == "grafana" and given == "none"):
+        for flag in ("prometheus", "grafana"):
+            given = getattr(self, flag)
+            if given is None or (flag == "grafana" and given == "none"):
                 continue
             namespace, slash, name = given.partition("/")
             if not (namespace and slash and name) or "/" in name:
-                raise UsageError(f"{field}: {given!r} is not NAMESPACE/NAME", hint="for example: monitoring/k8s")
+                raise UsageError(f"{flag}: {given!r} is not NAMESPACE/NAME", hint="for example: monitoring/k8s")
         if self.timeout_s <= 0 or self.request_timeout_s <= 0:
             raise UsageError("a time-out must be more than 0 seconds", hint="for example --timeout 10m")
 
     @property
+    def wanted_chart(self) -> str:
+        """The chart to ask for: the user's, else the default one."""
+        return self.chart or CHART
+
+    @property
     def pinned_chart_version(self) -> str | None:
         """The version to ask for: the user's, else the pinned one for the default chart."""
-        return self.chart_version or (CHART_VERSION if self.chart == CHART else None)
+        return self.chart_version or (CHART_VERSION if self.wanted_chart == CHART else None)

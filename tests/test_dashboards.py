@@ -164,12 +164,16 @@ def test_query_asks_for_what_is_exposed(name: str, panel: dict[str, Any], target
 
 @each_query
 def test_query_rates(name: str, panel: dict[str, Any], target: dict[str, Any]) -> None:
-    """Rates are taken of what counts up, over the window that holds samples at any scrape interval."""
+    """Rates are taken of what counts up, over the window that holds samples at any scrape interval.
+
+    The windows of neighbouring points overlap: a curve of increases would show each event several times.
+    """
     assert set(re.findall(r"\[(.*?)\]", target["expr"])) <= {"$__rate_interval"}
     for node in walk(parsed(target["expr"])):
         if isinstance(node, promql.Call) and node.func.name in {"rate", "increase"}:
             (window,) = node.args
             assert exposed(name)[window.vector_selector.name] in {"counter", "histogram"}
+            assert node.func.name == "rate" or target["instant"]
 
 
 @each_query

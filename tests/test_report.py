@@ -118,6 +118,18 @@ REPORTS: dict[str, tuple[Any, int]] = {
         ),
         1,
     ),
+    "status-unread": (
+        StatusReport(
+            installed=True,
+            server_version="v1.36.3",
+            namespace="monitoring",
+            stack="installed by kvobs",
+            release="monitoring/kps, could not be read",
+            prometheus="monitoring/p",
+            unread=("DaemonSet.apps: not allowed",),
+        ),
+        4,
+    ),
     "status-absent": (StatusReport(installed=False, server_version="v1.36.3"), 1),
     "status-elsewhere": (StatusReport(installed=False, server_version="v1.36.3", elsewhere=("observability",)), 1),
     "uninstall": (

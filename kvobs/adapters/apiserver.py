@@ -6,6 +6,7 @@ without its own retries (which know no pause) and without redirects (which could
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -31,8 +32,37 @@ LONGEST_PAUSE_S = 15.0
 Params = Iterable[tuple[str, str]]
 
 
+class _Unwarned:
+    """No warning about a server that is not verified: whoever wrote insecure-skip-tls-verify knows.
+
+    Requests of several threads overlap; two `catch_warnings` that do would restore each other's filters.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._caught = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._caught = warnings.catch_warnings()
+                self._caught.__enter__()
+                warnings.simplefilter("ignore", http.InsecureRequestWarning)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._caught.__exit__(None, None, None)
+
+
+UNWARNED = _Unwarned()
+
+
 class ApiServer:
-    """The connection to one API server; nothing is sent before the first request."""
+    """The connection to one API server; nothing is sent before the first request. Threads may share it."""
 
     def __init__(
         self, access: Access, *, request_timeout_s: float, sleep: Callable[[float], None] = time.sleep
@@ -105,9 +135,7 @@ class ApiServer:
         for setting in self.access.configuration.auth_settings().values():
             sent[setting["key"]] = setting["value"]
         try:
-            with warnings.catch_warnings():
-                # Whoever wrote insecure-skip-tls-verify knows.
-                warnings.simplefilter("ignore", http.InsecureRequestWarning)
+            with UNWARNED:
                 answer = self._client.rest_client.pool_manager.request(
                     method, url, headers=sent, body=body, timeout=self._timeout, redirect=False, retries=False
                 )

@@ -34,7 +34,6 @@ class ChartInfo:
 
     name: str
     version: str
-    app_version: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +45,6 @@ class HelmRelease:
     revision: int
     status: str
     """Helm's word: deployed, failed, pending-install, pending-upgrade, uninstalling, …"""
-    chart_name: str
     chart_version: str
     values: Mapping[str, Any] = field(repr=False)
     """What the user supplied (not the chart's defaults); may hold secrets, hence not in the repr."""
@@ -89,11 +87,7 @@ class Helm:
         told = self._run(command, command.show_chart(ref, version=version), f"chart {_where(ref, version)}")
         if not isinstance(told, dict) or not told.get("name") or not told.get("version"):
             raise HelmError(f"{_where(ref, version)} has no name and version: it is not a chart")
-        return ChartInfo(
-            name=str(told["name"]),
-            version=str(told["version"]),
-            app_version=_text_or_none(told.get("appVersion")),
-        )
+        return ChartInfo(name=str(told["name"]), version=str(told["version"]))
 
     def release(self, name: str, namespace: str) -> HelmRelease | None:
         """Return the release as it stands, whatever its status; None when there is none."""
@@ -242,7 +236,6 @@ def _release(told: Mapping[str, Any], chart: Mapping[str, Any], values: Mapping[
         namespace=told["namespace"],
         revision=int(told["version"]),
         status=told["info"]["status"],
-        chart_name=str(chart["name"]),
         chart_version=str(chart["version"]),
         values=values,
     )
@@ -256,7 +249,3 @@ def _positional(*words: str) -> None:
 
 def _where(ref: str, version: str | None) -> str:
     return f"{ref} {version}" if version else ref
-
-
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None else str(value)

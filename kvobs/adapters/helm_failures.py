@@ -27,6 +27,10 @@ _NO_WAY = "this machine cannot reach that address; a chart that is here already 
 _HINTS = (
     # (a pattern in what Helm says, in lower case; what to do). The first that fits is taken.
     ("another operation", "an earlier run was interrupted, or one goes on right now: helm history says which"),
+    (
+        "release: already exists|release: not found|cannot re-use a name",
+        "something else works on this release right now: let it end, then run the same command again",
+    ),
     ("context deadline exceeded", _NOT_READY),
     ("timed out waiting", _NOT_READY),
     ("invalid ownership metadata", "an object of that name is there already, and not of this release"),

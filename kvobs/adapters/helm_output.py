@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..stack.secret_names import names_a_secret
+
 LINES = 8
 """How many of Helm's last lines an error repeats; the reason stands at the end."""
 WIDTH = 600
@@ -13,9 +15,6 @@ WIDTH = 600
 
 LEFT_OUT = "…"
 
-_SECRET_NAME = re.compile(r"pass|pwd|secret|token|credential|auth|private|apikey|api[_-]key|\bkey\b|dsn|cookie", re.I)
-# Names whose values name a secret (a Secret, a key in it, a file) without being one.
-_NAMES_ONE = re.compile(r"^existing|(?:Key|Name|File|Ref)$")
 _PATTERNS = (
     re.compile(r"-----BEGIN [^-]*-----.*?(?:-----END [^-]*-----|\Z)", re.S),
     # Go's print of a map or list: values as they were given.
@@ -55,8 +54,7 @@ def last_lines(stderr: str) -> str:
 def _secrets(value: Any, secret: bool) -> Iterator[str]:
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            named = _SECRET_NAME.search(str(name)) and not _NAMES_ONE.search(str(name))
-            yield from _secrets(inner, secret or bool(named))
+            yield from _secrets(inner, secret or names_a_secret(str(name)))
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _secrets(inner, secret)

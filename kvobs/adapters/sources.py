@@ -35,6 +35,11 @@ def found(source: str) -> list[str]:
     return files
 
 
+def from_anywhere(place: str) -> str:
+    """Return a file or folder by its absolute path, so that a later run finds it; anything else as it is."""
+    return os.path.abspath(place) if os.path.exists(place) else place
+
+
 def read_bytes(source: str) -> bytes:
     """Return the content of a file, or of standard input for `-`."""
     if source == STDIN:

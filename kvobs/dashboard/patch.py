@@ -17,7 +17,6 @@ from .decisions import Judge
 from .declarations import Declarations, declarations_of, variable_in
 from .document import Shape, title_of, unwrapped
 from .elements import inlined
-from .placeholders import curly_in
 from .references import Key, Kind, Outcome, Reference
 from .rewrite import Only, Rewriter
 from .suspicions import suspicions
@@ -63,22 +62,6 @@ class PatchedDashboard:
     def unresolved(self) -> tuple[Reference, ...]:
         """The references that lead nowhere: nothing was given for them."""
         return tuple(each for each in self.references if each.outcome is Outcome.UNRESOLVED)
-
-    def placeholders_left(self) -> tuple[str, ...]:
-        """Return every `${…}` that stays on purpose, each once.
-
-        For Grafana they are variables; a tool that substitutes environment variables in what it deploys
-        (Flux, envsubst) would empty them.
-        """
-        found: dict[str, None] = {}
-        stack: list[Any] = [self.document]
-        while stack:
-            value = stack.pop()
-            if isinstance(value, str):
-                found.update(dict.fromkeys(curly_in(value)))
-            elif isinstance(value, dict | list):
-                stack.extend(value.values() if isinstance(value, dict) else value)
-        return tuple(sorted(found))
 
 
 def patch_dashboard(

@@ -14,7 +14,6 @@ from urllib.parse import quote
 _WHOLE = re.compile(r"\$\{([^{}:]+)(?::([^{}]*))?\}|\[\[([^\[\]:]+)(?::([^\[\]]*))?\]\]|\$(\w+)")
 _ANY = re.compile(r"\$\{[^{}]*\}|\[\[[^\[\]]*\]\]|\$\w+")
 _BARE_END = re.compile(r"\$(\w+)\Z")
-_CURLY = re.compile(r"\$\{[^{}]*\}")
 
 _FORMATS: dict[str, Callable[[str], str]] = {
     "percentencode": lambda text: quote(text, safe=""),
@@ -44,11 +43,6 @@ def whole_name(text: str) -> str | None:
 def holds_any(text: str) -> bool:
     """Whether a text holds any placeholder, declared or not."""
     return _ANY.search(text) is not None
-
-
-def curly_in(text: str) -> list[str]:
-    """Return every `${…}` of a text: what tools that substitute environment variables would eat."""
-    return _CURLY.findall(text)
 
 
 def probe_of(names: Iterable[str]) -> str:

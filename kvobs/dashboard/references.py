@@ -85,17 +85,6 @@ class Reference(NamedTuple):
         """Whether another value stands there now."""
         return bool(self.was != self.now)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what a report shows of it."""
-        return {
-            "path": self.path,
-            "class": self.kind.value,
-            "outcome": self.outcome.value,
-            "was": self.was,
-            "now": self.now,
-            "why": self.why,
-        }
-
 
 def jsonpath(keys: Sequence[Key]) -> str:
     r"""Return a JSONPath that selects exactly one place.

@@ -117,19 +117,9 @@ def sidecar_of(values: Mapping[str, Any], namespace: str) -> Sidecar | None:
         namespaces=None if searched and "ALL" in searched else tuple(searched or (own,)),
         folder_annotation=value_at(values, f"{of}.folderAnnotation", None) or None,
         resource=value_at(values, f"{of}.resource", "both") or "both",
+        only_at_start=bool(value_at(values, f"{of}.initDashboards", False))
+        and value_at(values, f"{of}.restartPolicy", None) != "Always",
     )
-
-
-def monitor_selector_labels(values: Mapping[str, Any], release: str) -> dict[str, str]:
-    """Return the labels by which this release's Prometheus selects monitors, as far as labels say it.
-
-    >>> monitor_selector_labels({}, "kps")
-    {'release': 'kps'}
-    """
-    labels: dict[str, str] = {}
-    for field in (_SERVICE_MONITORS, _POD_MONITORS):
-        labels |= (_selector(values, release, field) or {}).get("matchLabels") or {}
-    return labels
 
 
 def prometheus_of(release: str, namespace: str, values: Mapping[str, Any]) -> Prometheus | None:
@@ -146,7 +136,6 @@ def prometheus_of(release: str, namespace: str, values: Mapping[str, Any]) -> Pr
         pod_monitor_selector=_selector(values, release, _POD_MONITORS),
         pod_monitor_namespace_selector=value_at(values, f"{spec}.podMonitorNamespaceSelector", {}) or {},
         keeps_metrics=bool(value_at(values, f"{spec}.storageSpec.volumeClaimTemplate", None)),
-        available=False,
         release=(namespace, release),
         tracked_by=None,
         service=names.prometheus_service,
@@ -180,8 +169,8 @@ def grafana_of(release: str, namespace: str, values: Mapping[str, Any]) -> Grafa
         release=(namespace, release),
         tracked_by=None,
         admin_secret=names.grafana_secret,
-        datasource_label=value_at(values, f"{of}.label", "grafana_datasource"),
-        datasource_label_value=value_at(values, f"{of}.labelValue", "1") or None,
+        admin_password_key=value_at(values, "grafana.admin.passwordKey", None) or "admin-password",
+        admin_user=_admin_user(values, names.grafana),
         datasources=(provisioned,) if datasource else (),
     )
 
@@ -222,6 +211,16 @@ def _admin_secret(values: Mapping[str, Any], grafana: str) -> str | None:
         return None
     named: str | None = value_at(values, "grafana.admin.existingSecret", None)
     return named or grafana
+
+
+def _admin_user(values: Mapping[str, Any], grafana: str) -> str | tuple[str, str]:
+    """Return the administrator's name; or the (Secret, key) that holds it."""
+    environment = value_at(values, "grafana.env", {}) or {}
+    given, without = "GF_SECURITY_ADMIN_USER", "GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION"
+    if environment.get(given) or environment.get(f"{given}__FILE") or environment.get(without):
+        return str(environment.get(given) or "admin")
+    named = value_at(values, "grafana.admin.existingSecret", None) or grafana
+    return named, value_at(values, "grafana.admin.userKey", None) or "admin-user"
 
 
 def _is_stateful(values: Mapping[str, Any]) -> bool:

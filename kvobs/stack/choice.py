@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 from ..errors import Unanswered, Undecided, UsageError
 from ..settings import DEFAULT_NAMESPACE, DEFAULT_RELEASE, Settings
 from .applyset import PARENT_NAME, Record, read_record
-from .datasources import chosen_datasources, given_datasources, known_datasources
+from .datasources import chosen_datasources, given_datasources, known_datasources, unled_datasource
 from .facts import Facts, Grafana, Object, Prometheus, Ref, Sidecar, Workload
 from .notes import Note
+from .remembered import recalled
 from .values import (
     deep_merge,
     grafana_of,
@@ -48,7 +49,7 @@ class DesiredRelease:
     """None: whatever version the chart at that place has."""
     values: Mapping[str, Any] = field(repr=False)
     """The user's values over kvobs' own; may hold secrets of the user, hence in no repr."""
-    set_integers: tuple[str, ...] = ()
+    set_integers: tuple[str, ...] = field(default=(), repr=False)
     """Those of the user's `--set` that Helm has to read itself (`stack.values.set_integers`)."""
 
 
@@ -120,8 +121,7 @@ def choose(facts: Facts, settings: Settings) -> Target:
             hint="leave --namespace out, or run kvobs uninstall there first",
         )
     record = read_record(parent) if parent is not None else Record()
-    if not settings.datasources:
-        settings = replace(settings, datasources=tuple(record.settings.get("datasources") or ()))
+    settings = recalled(settings, record)
     if record.release is not None:
         _refuse_reuse(settings, f"the stack here is our own Helm release {record.release.name}")
         if settings.release not in (DEFAULT_RELEASE, record.release.name):
@@ -225,6 +225,8 @@ def _ours(facts: Facts, settings: Settings, record: Record, namespace: str, name
         else replace(seen, datasources=foretold.datasources)
     )
     grafana = grafana or foretold
+    if grafana is not None and wants_admin_secret(given) and isinstance(grafana.admin_user, tuple):
+        grafana = replace(grafana, admin_user="admin")  # as the Secret has it that kvobs makes
     sidecar = grafana.sidecar if grafana else None
     return Target(
         namespace=namespace,
@@ -236,7 +238,7 @@ def _ours(facts: Facts, settings: Settings, record: Record, namespace: str, name
         release=DesiredRelease(
             namespace=namespace,
             name=name,
-            chart=settings.chart,
+            chart=settings.wanted_chart,
             version=settings.pinned_chart_version,
             values=values,
             set_integers=set_integers(deep_merge(*settings.values), settings.set_values),
@@ -244,7 +246,7 @@ def _ours(facts: Facts, settings: Settings, record: Record, namespace: str, name
         admin_secret=admin_secret_name(name) if wants_admin_secret(given) else None,
         live=live is not None,
         record=record,
-        notes=_sidecar_notes(sidecar, grafana),
+        notes=(*sidecar_notes(grafana), *(unled_datasource(grafana, prometheus, settings) if sidecar else ())),
     )
 
 
@@ -267,7 +269,8 @@ def _reused(facts: Facts, settings: Settings, record: Record, home: str | None) 
             settings.grafana,
             "--grafana",
             found=_found(facts),
-            none="to apply the monitors only, and load kvobs render's dashboards yourself: --grafana none",
+            none="if one is here that nothing calls Grafana: --grafana NAMESPACE/NAME; to apply the monitors only, and"
+            " load kvobs render's dashboards yourself: --grafana none",
         )
         if grafana.sidecar is None:
             raise Undecided(
@@ -307,7 +310,7 @@ def _reused(facts: Facts, settings: Settings, record: Record, home: str | None) 
         admin_secret=None,
         live=True,
         record=record,
-        notes=()
+        notes=unled_datasource(grafana, prometheus, settings)
         if grafana
         else (Note("no-grafana", "No dashboards are loaded, as --grafana none asks; kvobs render has them."),),
     )
@@ -348,8 +351,9 @@ def _one(word: str, those: Sequence[_Kind], wanted: str | None, flag: str, *, fo
     return those[0]
 
 
-def _sidecar_notes(sidecar: Sidecar | None, grafana: Grafana | None) -> tuple[Note, ...]:
-    if sidecar is not None:
+def sidecar_notes(grafana: Grafana | None) -> tuple[Note, ...]:
+    """Say why no dashboard is loaded by *grafana*, where that is so; None: there is none, by the values."""
+    if grafana is not None and grafana.sidecar is not None:
         return ()
     what = f"Grafana {grafana.namespace}/{grafana.name} has" if grafana else "the values leave Grafana with"
     return (Note("no-sidecar", f"No dashboards are loaded: {what} no dashboard sidecar."),)

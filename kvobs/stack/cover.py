@@ -169,7 +169,7 @@ class _Builder:
 
     def _take(self, document: dict[str, Any], pods: list[MetricsPod], place: str, subject: str, *, detail: str) -> bool:
         """Keep the monitor if it finds nothing but pods that lack one, and some of those."""
-        found = targets(monitor_of(document, document["kind"]), self.facts)
+        found = targets(monitor_of(document, document["kind"], ours=True), self.facts)
         if not found or not found <= set(self.remaining):
             beside = sorted(found - set(self.remaining))
             what = f"would also find {beside[0][0]}, port {beside[0][1]}" if beside else "would find nothing"

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from ..errors import Undecided, UsageError
 from ..settings import Settings
-from .facts import Grafana, Prometheus
+from .facts import DatasourceFact, Grafana, Prometheus
+from .notes import Note
 
 
 def chosen_datasources(
@@ -22,13 +23,10 @@ def chosen_datasources(
     given = given_datasources(settings)
     if "prometheus" in given or grafana is None:
         return given
-    sources = [each for each in grafana.datasources if each.type == "prometheus" and each.uid]
-    leading = [each for each in sources if leads_to(each.url, prometheus, seen_from=grafana.namespace)]
-    default = [each for each in leading or sources if each.is_default]
-    # Of several that lead there any is right; the first by UID, so that every run says the same.
-    meant = default[:1] or sorted(leading, key=lambda each: str(each.uid))[:1] or (sources if len(sources) == 1 else [])
-    if meant:
-        return {**given, "prometheus": (str(meant[0].uid), meant[0].name)}
+    meant = _meant(grafana, prometheus)
+    if meant is not None:
+        return {**given, "prometheus": (str(meant.uid), meant.name)}
+    sources = _sources(grafana)
     where = f"Grafana {grafana.namespace}/{grafana.name}"
     if sources:
         named = ", ".join(f"{each.name} ({each.uid})" for each in sources)
@@ -43,13 +41,59 @@ def chosen_datasources(
     )
 
 
+def unled_datasource(grafana: Grafana | None, prometheus: Prometheus, settings: Settings) -> tuple[Note, ...]:
+    """Say where the source that `chosen_datasources` takes, told nothing, has a URL that leads elsewhere.
+
+    A source whose URL is not known says nothing.
+    """
+    if grafana is None or "prometheus" in given_datasources(settings):
+        return ()
+    meant = _meant(grafana, prometheus)
+    if meant is None or not meant.url or leads_to(meant.url, prometheus, seen_from=grafana.namespace):
+        return ()
+    return (
+        Note(
+            "datasource-elsewhere",
+            f"Datasource {meant.name} ({meant.uid}) is used, but its URL {_shown(meant.url)} does not lead to a Service"
+            f" of Prometheus {prometheus.namespace}/{prometheus.name}; --datasource prometheus=UID decides.",
+        ),
+    )
+
+
+def _sources(grafana: Grafana) -> list[DatasourceFact]:
+    return [each for each in grafana.datasources if each.type == "prometheus" and each.uid]
+
+
+def _meant(grafana: Grafana, prometheus: Prometheus) -> DatasourceFact | None:
+    """The source that is meant where nothing was said; None where that is not known."""
+    sources = _sources(grafana)
+    leading = [each for each in sources if leads_to(each.url, prometheus, seen_from=grafana.namespace)]
+    default = [each for each in leading or sources if each.is_default]
+    # Of several that lead there any is right; the first by UID, so that every run says the same.
+    meant = default[:1] or sorted(leading, key=lambda each: str(each.uid))[:1] or (sources if len(sources) == 1 else [])
+    return meant[0] if meant else None
+
+
+def _shown(url: str) -> str:
+    """*url* without what may be a secret: a user before its host, a query behind its path.
+
+    >>> _shown("https://me:pw@prom.example:9090/api?token=x"), _shown("$PROMETHEUS")
+    ('https://prom.example:9090/api', '$PROMETHEUS')
+    """
+    scheme, slashes, rest = url.partition("?")[0].partition("://")
+    if not slashes:
+        return scheme.rpartition("@")[2]
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
 def leads_to(url: str, prometheus: Prometheus, *, seen_from: str) -> bool:
     """Whether a datasource's URL is a Service of that Prometheus, for a Grafana in namespace *seen_from*.
 
     >>> from kvobs.stack.facts import Prometheus
     >>> p = Prometheus(namespace="mon", name="k8s", service_monitor_selector={}, pod_monitor_selector={},
     ...     service_monitor_namespace_selector={}, pod_monitor_namespace_selector={}, keeps_metrics=False,
-    ...     available=True, release=None, tracked_by=None, service="prometheus-k8s")
+    ...     release=None, tracked_by=None, service="prometheus-k8s")
     >>> hosts = ("prometheus-k8s.mon", "prometheus-k8s.mon.svc.cluster.local", "prometheus-k8s")
     >>> [leads_to(f"http://{host}:9090/", p, seen_from="mon") for host in hosts]
     [True, True, True]

@@ -268,7 +268,6 @@ def _with_exporter(facts: Facts, place: str, pods: list[MetricsPod]) -> tuple[Fa
                 labels={"app": EXPORTER},
                 ports={DCGM_PORT: "metrics"},
                 metrics_port=DCGM_PORT,
-                recognised_by="ClusterPolicy",
                 owner=EXPORTER,
             )
         ]

@@ -28,7 +28,7 @@ def exporter_off(policy: ClusterPolicy) -> Note:
     return Note(
         "dcgm-exporter-off",
         f"ClusterPolicy {policy.name} has the DCGM exporter switched off, so the GPU Operator serves no GPU"
-        f" metrics; to switch it on: {_upgrade(policy.release, ['dcgmExporter.enabled=true'])}",
+        f" metrics; to switch it on: {_next_upgrade(policy.release, ['dcgmExporter.enabled=true'])}",
     )
 
 
@@ -62,7 +62,7 @@ def policy_left_alone(
     if policy.monitor_enabled is not True:  # else its labels serve another Prometheus already
         values = ["dcgmExporter.serviceMonitor.enabled=true"]
         values += _label_values("dcgmExporter.serviceMonitor.additionalLabels", labels)
-        text += f" To have the operator's instead, then run this again: {_upgrade(policy.release, values)}"
+        text += f" To have the operator's instead, then run this again: {_next_upgrade(policy.release, values)}"
     return Note("dcgm-policy-left", text)
 
 
@@ -89,7 +89,7 @@ def monitor_not_read(monitor: Monitor, prometheus: Prometheus) -> Note:
     text += "; kvobs applies its own."
     if missing and monitor.release is not None:
         values = _label_values("serviceMonitor.additionalLabels", missing)
-        text += f" To use theirs instead, then run this again: {_upgrade(monitor.release, values)}"
+        text += f" To use theirs instead, then run this again: {_next_upgrade(monitor.release, values)}"
     return Note("monitor-not-read", text)
 
 
@@ -98,13 +98,17 @@ def _and(words: Iterable[str]) -> str:
 
 
 def _label_values(below: str, labels: Mapping[str, str]) -> list[str]:
-    """Labels as Helm's `--set-string` takes them; a dot in a key is escaped."""
+    """Labels as Helm's `--set-string` takes them, quoted for a shell; a dot in a key is escaped."""
     return [f"{below}.{key.replace('.', chr(92) + '.')}={value}" for key, value in sorted(labels.items())]
 
 
-def _upgrade(release: tuple[str, str] | None, values: Sequence[str]) -> str:
-    """The command that sets *values* in a release; where there is none, the values."""
+def _next_upgrade(release: tuple[str, str] | None, values: Sequence[str]) -> str:
+    """What to set where. No command: which chart a release was made from is nowhere on the cluster."""
     if release is None:
         return f"set {', '.join(values)} in the values of what installed it"
+    namespace, name = release
     flags = " ".join(f"--set-string '{v}'" if "abels." in v else f"--set {v}" for v in values)
-    return f"helm upgrade {release[1]} CHART -n {release[0]} --reuse-values {flags}"
+    return (
+        f"give {flags} in the next upgrade of Helm release {namespace}/{name}, beside its other values and at the"
+        f" chart version that it has (helm list -n {namespace})"
+    )

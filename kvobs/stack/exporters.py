@@ -34,8 +34,7 @@ def dcgm_pod(pod: Object) -> MetricsPod | None:
     containers = containers_of(pod.get("spec") or {})
     exporter = next((c for c in containers if image_name(c) == "dcgm-exporter"), None)
     labels = labels_of(pod)
-    label = next((k for k in ("app", "app.kubernetes.io/name") if labels.get(k) in _NAMES), None)
-    if exporter is None and label is None:
+    if exporter is None and not any(labels.get(key) in _NAMES for key in ("app", "app.kubernetes.io/name")):
         return None
     ports = tcp_ports_of(pod.get("spec") or {})
     return MetricsPod(
@@ -44,7 +43,6 @@ def dcgm_pod(pod: Object) -> MetricsPod | None:
         labels=labels,
         ports=ports,
         metrics_port=_listens_on(exporter or next(iter(containers), {}), ports),
-        recognised_by=f"image {exporter['image']}" if exporter else f"label {label}={labels.get(label or '')}",
         owner=owner_of(pod)[1],
     )
 

@@ -42,7 +42,6 @@ class Prometheus:
     pod_monitor_namespace_selector: Selector
     keeps_metrics: bool
     """Whether it stores on a volume that outlives the pod (`spec.storage`)."""
-    available: bool
     release: tuple[str, str] | None
     """(namespace, name) of the Helm release that made it, by its annotations."""
     tracked_by: str | None
@@ -66,6 +65,9 @@ class Sidecar:
     """None: all namespaces."""
     folder_annotation: str | None
     resource: str = "both"
+    """What it reads: `configmap`, `secret` or `both`."""
+    only_at_start: bool = False
+    """Whether it ends before Grafana starts (an init container), so that later dashboards wait for a restart."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +77,8 @@ class DatasourceFact:
     uid: str | None
     name: str
     type: str
-    url: str
+    url: str = field(repr=False)
+    """Its address; may hold a password, hence in no repr."""
     is_default: bool
     where: str
     """The object it was read from, in words."""
@@ -95,8 +98,10 @@ class Grafana:
     tracked_by: str | None
     admin_secret: str | None
     """Name of the Secret with the admin's password, as the workload names it."""
-    datasource_label: str | None = None
-    datasource_label_value: str | None = None
+    admin_password_key: str = "admin-password"
+    """The key of `admin_secret` that holds it."""
+    admin_user: str | tuple[str, str] = "admin"
+    """The admin's name; or the (Secret, key) that holds it."""
     datasources: tuple[DatasourceFact, ...] = ()
 
 
@@ -108,7 +113,6 @@ class Workload:
     namespace: str
     name: str
     release: tuple[str, str] | None = None
-    tracked_by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,8 +147,6 @@ class MetricsPod:
     """Declared container ports: number -> name."""
     metrics_port: int | None
     """The port that serves /metrics, as far as the pod tells (arguments, probes, the only port)."""
-    recognised_by: str
-    """Why it was taken for one, in words."""
     owner: str = ""
     """Name of the workload it belongs to (its Deployment, StatefulSet, …), else its own."""
     scheme: str = "http"
@@ -163,7 +165,7 @@ class Monitor:
     namespace_selector: Mapping[str, Any]
     endpoints: tuple[Object, ...]
     ours: bool
-    """Whether kvobs manages it (`app.kubernetes.io/managed-by: kvobs`)."""
+    """Whether it is a member of this install's ApplySet."""
     release: tuple[str, str] | None = None
     """(namespace, name) of the Helm release that made it."""
 
@@ -195,13 +197,17 @@ class Release:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadedDashboard:
-    """A dashboard that a sidecar would load, as found in a ConfigMap or Secret of the cluster."""
+    """A dashboard that a sidecar loads from a ConfigMap.
+
+    Those in Secrets are not read, since a Secret's content is not ours to read: a clash with one is not seen.
+    """
 
     uid: str | None
     title: str | None
     where: str
     """`namespace/configmap[key]`."""
     ours: bool
+    """Whether its ConfigMap is a member of this install's ApplySet."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -226,7 +232,5 @@ class Facts:
     dashboards: tuple[LoadedDashboard, ...] = ()
     parents: tuple[Object, ...] = ()
     """ApplySet parent ConfigMaps of kvobs, raw."""
-    secrets: frozenset[tuple[str, str]] = frozenset()
-    """(namespace, name) of the Secrets that carry kvobs' label; their content is never read."""
     unasked: Mapping[str, str] = field(default_factory=dict)
     """What could not be asked (no right, no such kind served any more) -> why."""

@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,12 +48,17 @@ class SidecarLabels:
     """(kind, namespace, name) of the ConfigMaps and Secrets that a Grafana mounts its datasources from."""
 
 
-def sidecar_labels(deployments: Iterable[Object], statefulsets: Iterable[Object]) -> SidecarLabels:
-    """Return what the Grafanas among these workloads load their dashboards and datasources by."""
+def sidecar_labels(
+    deployments: Iterable[Object], statefulsets: Iterable[Object], *, told: str | None = None
+) -> SidecarLabels:
+    """Return what the Grafanas among these workloads load their dashboards and datasources by.
+
+    The workload *told* (NAMESPACE/NAME) is one whatever it looks like.
+    """
     dashboards: set[str] = set()
     sources: set[str] = set()
     mounted: set[tuple[str, str, str]] = set()
-    for workload, _ in _grafanas(deployments, statefulsets):
+    for workload, _ in _grafanas(deployments, statefulsets, told):
         for word, found in (("dashboard", dashboards), ("datasource", sources)):
             sidecar = _sidecar(workload, word)
             if sidecar is not None:
@@ -72,17 +77,23 @@ def grafanas(
     config_maps: Sequence[Object],
     secrets: Sequence[Object],
     unread: Found,
+    told: str | None = None,
 ) -> tuple[Grafana, ...]:
-    """Return the Grafanas among these workloads; which datasource files cannot be read goes into *unread*."""
+    """Return the Grafanas among these workloads; which datasource files cannot be read goes into *unread*.
+
+    The workload *told* (NAMESPACE/NAME) is one whatever it looks like.
+    """
     headless = {
         (namespace_of(each), name_of(each))
         for each in raw_services
         if (each.get("spec") or {}).get("clusterIP") == "None"
     }
     found = []
-    for workload, kind in _grafanas(deployments, statefulsets):
+    for workload, kind in _grafanas(deployments, statefulsets, told):
         service, port = _service(workload, services, headless)
         source = _sidecar(workload, "datasource")
+        user, password = (_setting(workload, f"GF_SECURITY_ADMIN_{what}") for what in ("USER", "PASSWORD"))
+        secret, key = password if isinstance(password, tuple) else (None, "admin-password")
         found.append(
             Grafana(
                 namespace=namespace_of(workload),
@@ -93,23 +104,26 @@ def grafanas(
                 service_port=port,
                 release=helm_release(workload),
                 tracked_by=tracked_by(workload),
-                admin_secret=_admin_secret(workload),
-                datasource_label=source.label if source else None,
-                datasource_label_value=source.label_value if source else None,
+                admin_secret=secret,
+                admin_password_key=key,
+                admin_user=user or "admin",
                 datasources=tuple(_datasources(workload, source, config_maps, secrets, unread)),
             )
         )
     return tuple(found)
 
 
-def loaded_dashboards(sidecars: Sequence[Sidecar], config_maps: Iterable[Object]) -> tuple[LoadedDashboard, ...]:
+def loaded_dashboards(
+    sidecars: Sequence[Sidecar], config_maps: Iterable[Object], *, own_sets: Collection[str]
+) -> tuple[LoadedDashboard, ...]:
     """Return the dashboards in *config_maps* that one of the *sidecars* writes to its Grafana.
 
-    A file that is not a JSON object is one that Grafana cannot load either, and is left out.
+    A file that is not a JSON object is one that Grafana cannot load either, and is left out. What is a member of
+    *own_sets* (IDs of ApplySets) is ours.
     """
     found = []
     for each in config_maps:
-        if not any(_reads(sidecar, each) for sidecar in sidecars):
+        if not any(sidecar.resource != "secret" and _reads(sidecar, each) for sidecar in sidecars):
             continue
         for key, text in _files(each):
             if not key.endswith(".json"):
@@ -124,22 +138,43 @@ def loaded_dashboards(sidecars: Sequence[Sidecar], config_maps: Iterable[Object]
                         uid=_text(document.get("uid")),
                         title=_text(document.get("title")),
                         where=f"{namespace_of(each)}/{name_of(each)}[{key}]",
-                        ours=is_ours(each),
+                        ours=is_ours(each, own_sets),
                     )
                 )
     return tuple(found)
 
 
-def _grafanas(deployments: Iterable[Object], statefulsets: Iterable[Object]) -> Iterator[tuple[Object, str]]:
+def _grafanas(
+    deployments: Iterable[Object], statefulsets: Iterable[Object], told: str | None
+) -> Iterator[tuple[Object, str]]:
     for kind, workloads in (("Deployment", deployments), ("StatefulSet", statefulsets)):
         for each in workloads:
-            if _server(each) is not None:
+            if f"{namespace_of(each)}/{name_of(each)}" == told or _is_grafana(each):
                 yield each, kind
 
 
-def _server(workload: Object) -> Object | None:
-    spec = template_of(workload).get("spec") or {}
-    return next((c for c in containers_of(spec, sidecars=False) if image_name(c) in _IMAGES), None)
+def _is_grafana(workload: Object) -> bool:
+    """Whether it runs Grafana: by its image, else (mirrors and rebuilds have other names) by what it is called."""
+    template = template_of(workload)
+    labels = labels_of(workload), (template.get("metadata") or {}).get("labels") or {}
+    return any(each.get("app.kubernetes.io/name") == "grafana" for each in labels) or any(
+        _names_grafana(each) for each in containers_of(template.get("spec") or {}, sidecars=False)
+    )
+
+
+def _names_grafana(container: Object) -> bool:
+    return image_name(container) in _IMAGES or container.get("name") == "grafana"
+
+
+def _server(workload: Object) -> Object:
+    """The container that Grafana runs in; the first that is no sidecar, where none says so."""
+    containers = containers_of(template_of(workload).get("spec") or {}, sidecars=False)
+    others = (each for each in containers if not _is_k8s_sidecar(each))
+    return next((each for each in containers if _names_grafana(each)), next(others, {}))
+
+
+def _is_k8s_sidecar(container: Object) -> bool:
+    return image_name(container).endswith("k8s-sidecar") or "-sc-" in (container.get("name") or "")
 
 
 def _sidecar(workload: Object, word: str) -> Sidecar | None:
@@ -149,10 +184,12 @@ def _sidecar(workload: Object, word: str) -> Sidecar | None:
     One that only runs before Grafana starts (an init container) counts where there is no other.
     """
     spec = template_of(workload).get("spec") or {}
-    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+    running = containers_of(spec)
+    at_start = [each for each in spec.get("initContainers") or () if each.get("restartPolicy") != "Always"]
+    for container in (*running, *at_start):
         name, environment = container.get("name") or "", environment_of(container)
         label = environment.get("LABEL")
-        if not label or (image_name(container) != "k8s-sidecar" and "-sc-" not in name):
+        if not label or not _is_k8s_sidecar(container):
             continue
         said_by_name = "-sc-" in name or "dashboard" in name or "datasource" in name
         if word not in (name if said_by_name else label):
@@ -163,6 +200,7 @@ def _sidecar(workload: Object, word: str) -> Sidecar | None:
             namespaces=_namespaces(environment.get("NAMESPACE"), own=namespace_of(workload)),
             folder_annotation=environment.get("FOLDER_ANNOTATION") or None,
             resource=environment.get("RESOURCE") or "configmap",
+            only_at_start=container in at_start,
         )
     return None
 
@@ -174,10 +212,13 @@ def _namespaces(text: str | None, *, own: str) -> tuple[str, ...] | None:
     return names or (own,)
 
 
-def _admin_secret(workload: Object) -> str | None:
-    for each in (_server(workload) or {}).get("env") or ():
-        if each["name"] == "GF_SECURITY_ADMIN_PASSWORD":
-            return _text(((each.get("valueFrom") or {}).get("secretKeyRef") or {}).get("name"))
+def _setting(workload: Object, variable: str) -> str | tuple[str, str] | None:
+    """What Grafana is told by *variable*: the value, or the (Secret, key) that holds it; None: nothing known."""
+    for each in _server(workload).get("env") or ():
+        if each["name"] == variable:
+            held = (each.get("valueFrom") or {}).get("secretKeyRef") or {}
+            secret, key = _text(held.get("name")), _text(held.get("key"))
+            return (secret, key) if secret and key else _text(each.get("value"))
     return None
 
 
@@ -186,7 +227,7 @@ def _service(
 ) -> tuple[str | None, int | None]:
     """The Service (and its port) that leads to Grafana's own port, one with an address first."""
     labels = (template_of(workload).get("metadata") or {}).get("labels") or {}
-    server = _server(workload) or {}
+    server = _server(workload)
     ports = {p.get("name"): int(p["containerPort"]) for p in server.get("ports") or ()}
     given = environment_of(server).get("GF_SERVER_HTTP_PORT", "")
     wanted = int(given) if given.isdecimal() else _PORT
@@ -209,7 +250,7 @@ def _reads(sidecar: Sidecar, each: Object) -> bool:
 
 def _mounted(workload: Object) -> set[tuple[str, str, str]]:
     """The ConfigMaps and Secrets that Grafana mounts into its datasource folder."""
-    server = _server(workload) or {}
+    server = _server(workload)
     volumes = {
         mount["name"] for mount in server.get("volumeMounts") or () if _DATASOURCE_FOLDER in mount.get("mountPath", "")
     }

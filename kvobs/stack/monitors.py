@@ -78,10 +78,18 @@ def vllm_monitors(
 def _generic_monitors(
     facts: Facts, prometheus: Prometheus, namespace: str, templates: Mapping[str, Object]
 ) -> tuple[list[Object], list[Note]]:
-    """The monitors for servers to come, placed; a note for a ServiceMonitor that has no place."""
+    """The monitors for servers to come, placed; a note where one has no place, or where somebody's does the same."""
     objects: list[Object] = []
     notes: list[Note] = []
     for kind, name in _GENERIC.items():
+        theirs = next((m for m in facts.monitors if m.kind == kind and _is_theirs(m, facts, prometheus)), None)
+        if theirs is not None:
+            text = (
+                f"Servers labelled {SCRAPE_LABEL} are scraped through {kind} {theirs.namespace}/{theirs.name} already,"
+                " which this kvobs did not make; it adds none."
+            )
+            notes.append(Note("already-scraped", text))
+            continue
         template = templates[name]
         metadata: Mapping[str, Any] = template["metadata"]
         labels = metadata.get("labels") or {}
@@ -92,6 +100,17 @@ def _generic_monitors(
         elif kind == "ServiceMonitor":
             notes.append(Note("no-generic-monitor", f"vLLM servers deployed later are not scraped: {home}."))
     return objects, notes
+
+
+def _is_theirs(monitor: Monitor, facts: Facts, prometheus: Prometheus) -> bool:
+    """Whether it is a generic monitor that *prometheus* reads and that is not ours: `kvobs render` made it, say."""
+    value = {"ServiceMonitor": SCRAPE_SERVICE, "PodMonitor": SCRAPE_POD}[monitor.kind]
+    return (
+        not monitor.ours
+        and monitor.selector == {"matchLabels": {SCRAPE_LABEL: value}}
+        and bool(monitor.namespace_selector.get("any"))
+        and selected(prometheus, monitor, facts.namespaces)
+    )
 
 
 def generic_port(service: Service) -> ServicePort | None:
@@ -117,7 +136,9 @@ def _labelled_notes(labelled: Sequence[Service], facts: Facts, prometheus: Prome
     """What keeps a labelled Service from being scraped well: no such port, or a second monitor."""
 
     def foreign(monitor: Monitor) -> bool:
-        return not monitor.ours and selected(prometheus, monitor, facts.namespaces)
+        if monitor.ours or _is_theirs(monitor, facts, prometheus):
+            return False  # it is the one that the label asks for
+        return selected(prometheus, monitor, facts.namespaces)
 
     taken: dict[Target, str] = {}
     for service in labelled:
@@ -175,7 +196,6 @@ def _unseen(facts: Facts, settings: Settings) -> Iterator[MetricsPod]:
             labels=service.selector,
             ports={number: name} if port else {},
             metrics_port=number if port else None,
-            recognised_by="--vllm-selector",
             owner=service.name,
         )
 

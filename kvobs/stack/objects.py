@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from .facts import Object, Ref
@@ -107,9 +107,12 @@ def owned(obj: Object, *, applyset_id: str, part: str | None = None) -> dict[str
     return {**obj, "metadata": {**metadata, "labels": labels}}
 
 
-def is_ours(obj: Object) -> bool:
-    """Whether the object says that kvobs manages it."""
-    return bool(((obj.get("metadata") or {}).get("labels") or {}).get(MANAGED_BY) == OURS)
+def is_ours(obj: Object, sets: Collection[str]) -> bool:
+    """Whether the object is a member of one of the ApplySets with these IDs.
+
+    `MANAGED_BY` does not decide it: objects of `kvobs render` that others apply, or of another install, are theirs.
+    """
+    return ((obj.get("metadata") or {}).get("labels") or {}).get(PART_OF_LABEL) in sets
 
 
 def hidden(obj: Object) -> Object:

@@ -13,11 +13,12 @@ from ..settings import Settings
 from .applyset import PARENT_NAME, ForeignField, Record, ReleaseRecord, applyset_id
 from .choice import PROMETHEUS_KIND, DesiredRelease, Target
 from .dcgm import ForeignFieldChange, dcgm_plan
-from .facts import Facts, Object, Ref
-from .leftovers import left_by_release
+from .facts import Facts, Object, Prometheus, Ref
+from .leftovers import names_left
 from .monitors import vllm_monitors
 from .notes import Note
 from .objects import MANAGED_BY, OURS, owned, ref
+from .remembered import recalled, remembered
 from .values import names_of
 
 StepId = Literal["namespace", "secret", "release", "monitors", "dcgm", "dashboards"]
@@ -104,6 +105,7 @@ def make_plan(
     *dashboards* are (source, document) pairs, *monitors* the shipped monitor objects by name. Raises `ActionError`
     where a dashboard's uid or title is taken by somebody else's.
     """
+    settings = recalled(settings, target.record)
     applyset = applyset_id(PARENT_NAME, target.namespace)
     steps: list[Step] = []
     # Where namespaces may not be read, it is taken to be there: who may not read them makes none either.
@@ -141,7 +143,14 @@ def make_plan(
         steps=tuple(steps),
         dashboards=tuple(each for each, _ in planned),
         refused=refused,
-        notes=(*target.notes, *vllm.notes, *dcgm.notes, *metrics_kept(target), *unasked(facts)),
+        notes=(
+            *target.notes,
+            *(_loaded_at_start(target) if planned else ()),
+            *vllm.notes,
+            *dcgm.notes,
+            *metrics_kept(target.prometheus, ours=target.release is not None),
+            *unasked(facts),
+        ),
     )
 
 
@@ -152,6 +161,8 @@ def plan_dashboards(
     if target.sidecar is None:
         return [], {}
     sidecar = target.sidecar
+    if sidecar.resource == "secret":
+        return [], dict.fromkeys((source for source, _ in dashboards), _secrets_only(target))
     namespace = target.namespace
     if sidecar.namespaces is not None and namespace not in sidecar.namespaces:
         namespace = next((each for each in sidecar.namespaces if each in facts.namespaces), sidecar.namespaces[0])
@@ -182,9 +193,38 @@ def plan_dashboards(
     if clashes:
         raise ActionError(
             "Grafana loads no two dashboards with one uid or one title: " + "; ".join(clashes),
-            hint="leave one of them out, or give it another uid and title",
+            hint="leave one of them out, or give it another uid and title"
+            + ("" if target.release else "; to apply the monitors only: --grafana none"),
         )
     return planned, refused
+
+
+_RESOURCE = "grafana.sidecar.dashboards.resource"
+
+
+def _secrets_only(target: Target) -> str:
+    """Why no dashboard is loaded by a sidecar that looks into no ConfigMap, and what mends it."""
+    how = (
+        f"install again with the --values and --set of earlier runs, and --set {_RESOURCE}=both"
+        if target.release
+        else f"set {_RESOURCE}=both in the values of its release"
+    )
+    return f"it would go into a ConfigMap, and Grafana's dashboard sidecar reads Secrets only (RESOURCE=secret): {how}"
+
+
+def _loaded_at_start(target: Target) -> tuple[Note, ...]:
+    """Say where dashboards wait for Grafana's next start."""
+    grafana = target.grafana
+    if grafana is None or target.sidecar is None or not target.sidecar.only_at_start:
+        return ()
+    restart = f"kubectl -n {grafana.namespace} rollout restart {grafana.kind.lower()}/{grafana.name}"
+    return (
+        Note(
+            "sidecar-at-start",
+            f"The dashboard sidecar of Grafana {grafana.namespace}/{grafana.name} runs before Grafana starts and not"
+            f" beside it; dashboards that are new or changed are loaded after: {restart}",
+        ),
+    )
 
 
 def _owned(objects: Sequence[Object], applyset: str) -> tuple[Object, ...]:
@@ -194,19 +234,19 @@ def _owned(objects: Sequence[Object], applyset: str) -> tuple[Object, ...]:
 def _record(facts: Facts, target: Target, settings: Settings, changes: Sequence[ForeignFieldChange]) -> Record:
     """The record of earlier runs with this plan's release, foreign fields and choices."""
     before = target.record
-    told: dict[str, Any] = dict(before.settings)
+    told = remembered(before.settings, settings)
     # By its label too: a run may have been killed after it made the namespace and before it wrote this down.
     labels = facts.namespaces.get(target.namespace)
     missing = labels is None and "Namespace" not in facts.unasked
     if missing or (labels or {}).get(MANAGED_BY) == OURS:
         told["namespace_created"] = True
-    if settings.datasources:
-        told["datasources"] = list(settings.datasources)
+    # What was chosen stays chosen, also when another Prometheus or Grafana appears beside it; and status says of
+    # what is recorded here and gone that it is not there.
+    told["prometheus"] = f"{target.prometheus.namespace}/{target.prometheus.name}"
+    told["grafana"] = f"{target.grafana.namespace}/{target.grafana.name}" if target.grafana else "none"
+    told["uids"] = {kind: uid for kind, (uid, _) in sorted(target.datasources.items())}
     release = None
     if target.release is None:
-        # What was chosen stays chosen, also when another Prometheus or Grafana appears beside it.
-        told["prometheus"] = f"{target.prometheus.namespace}/{target.prometheus.name}"
-        told["grafana"] = f"{target.grafana.namespace}/{target.grafana.name}" if target.grafana else "none"
         if settings.stack == "reuse":
             told["stack"] = "reuse"
     else:
@@ -217,9 +257,8 @@ def _record(facts: Facts, target: Target, settings: Settings, changes: Sequence[
             chart=wanted.chart,
             chart_version=wanted.version or "",
         )
-        for key in ("stack", "prometheus", "grafana"):
-            told.pop(key, None)
-        told |= left_by_release(names_of(wanted.name, wanted.namespace, wanted.values))
+        told.pop("stack", None)
+        told |= names_left(before, names_of(wanted.name, wanted.namespace, wanted.values))
         if before.release is None and PROMETHEUS_KIND not in facts.kinds:
             told["crds_created"] = True
     return Record(release=release, foreign_fields=_foreign_fields(before, changes), settings=told)
@@ -242,15 +281,17 @@ def _foreign_fields(before: Record, changes: Sequence[ForeignFieldChange]) -> tu
     return tuple(fields.values())
 
 
-def metrics_kept(target: Target) -> tuple[Note, ...]:
-    """Say where metrics do not outlive the pod, and how to keep them."""
-    if target.prometheus.keeps_metrics:
+def metrics_kept(prometheus: Prometheus, *, ours: bool) -> tuple[Note, ...]:
+    """Say where metrics do not outlive the pod, and how to keep them in a release that is *ours* or somebody's."""
+    if prometheus.keeps_metrics:
         return ()
-    where = f"{target.prometheus.namespace}/{target.prometheus.name}"
+    where = f"{prometheus.namespace}/{prometheus.name}"
     storage = "prometheus.prometheusSpec.storageSpec.volumeClaimTemplate.spec"
+    # Quoted for the shell: without, it takes the braces for a list of words.
+    settings = [f"--set '{storage}.accessModes={{ReadWriteOnce}}'", f"--set {storage}.resources.requests.storage=50Gi"]
     how = (
-        f"--set {storage}.accessModes={{ReadWriteOnce}} --set {storage}.resources.requests.storage=50Gi"
-        if target.release
+        f"kvobs install {' '.join(settings)}, together with the --values and --set of earlier runs, which they replace"
+        if ours
         else f"set {storage} in the values of its release"
     )
     return (

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..settings import Settings
-from .applyset import ID_LABEL, TOOLING
+from ..settings import DEFAULT_NAMESPACE, Settings
+from .applyset import ID_LABEL, PARENT_NAME, TOOLING, applyset_id, read_record
 from .exporters import cluster_policies, dcgm_pod, gpu_nodes
 from .facts import Facts, MetricsPod, Object, Prometheus, Release, Service
 from .grafana import SidecarLabels, grafanas, loaded_dashboards, sidecar_labels
 from .objects import OURS, is_ours
+from .remembered import recalled, record_of
 from .selectors import matches, parse_selector
 from .servers import pod_behind, vllm_pod
 from .targets import ENDPOINTS, monitor_of
@@ -27,7 +28,7 @@ from .workloads import (
     tracked_by,
 )
 
-__all__ = ["SidecarLabels", "Snapshot", "facts", "sidecar_labels"]
+__all__ = ["SidecarLabels", "Snapshot", "facts", "sidecar_labels", "told_grafana"]
 
 _OPERATED = "prometheus-operated"
 _WEB_PORT = 9090
@@ -47,7 +48,11 @@ class Snapshot:
 
 
 def facts(snapshot: Snapshot, *, settings: Settings) -> Facts:
-    """Return what stands on the cluster; of *settings*, only the choice of vLLM servers counts."""
+    """Return what stands on the cluster.
+
+    Of *settings*, only these count: the choice of vLLM servers, the Grafana that is named, the namespace of the install
+    (members of its ApplySet are ours).
+    """
 
     def listed(kind: str) -> Sequence[Object]:
         return snapshot.objects.get(kind, ())
@@ -55,6 +60,8 @@ def facts(snapshot: Snapshot, *, settings: Settings) -> Facts:
     deployments, statefulsets = listed("Deployment.apps"), listed("StatefulSet.apps")
     pods, config_maps, secrets = listed("Pod"), listed("ConfigMap"), listed("Secret")
     unread: dict[str, str] = dict(snapshot.unasked)
+    parents = tuple(each for each in config_maps if _is_parent(each))
+    own_sets = _own_sets(parents, listed("Prometheus.monitoring.coreos.com"), settings)
     all_services = services(listed("Service"))
     found_grafanas = grafanas(
         deployments,
@@ -64,6 +71,7 @@ def facts(snapshot: Snapshot, *, settings: Settings) -> Facts:
         config_maps=config_maps,
         secrets=secrets,
         unread=unread,
+        told=told_grafana(parents, settings),
     )
     sidecars = [each.sidecar for each in found_grafanas if each.sidecar is not None]
     everyone = [*pods, *sleeping_pods([*deployments, *statefulsets], pods)]
@@ -78,16 +86,17 @@ def facts(snapshot: Snapshot, *, settings: Settings) -> Facts:
         grafanas=found_grafanas,
         services=all_services,
         monitors=tuple(
-            monitor_of(each, kind) for kind in ENDPOINTS for each in listed(f"{kind}.monitoring.coreos.com")
+            monitor_of(each, kind, ours=is_ours(each, own_sets))
+            for kind in ENDPOINTS
+            for each in listed(f"{kind}.monitoring.coreos.com")
         ),
-        vllm_pods=tuple(_vllm_pods(everyone, all_services, settings)),
+        vllm_pods=tuple(_vllm_pods(everyone, all_services, recalled(settings, record_of(parents, settings.namespace)))),
         dcgm_pods=tuple(pod for pod in map(dcgm_pod, pods) if pod is not None),
         cluster_policies=cluster_policies(listed("ClusterPolicy.nvidia.com")),
         gpu_nodes=gpu_nodes(listed("Node")),
         releases=_releases(secrets),
-        dashboards=loaded_dashboards(sidecars, config_maps),
-        parents=tuple(each for each in config_maps if _is_parent(each)),
-        secrets=frozenset((namespace_of(each), name_of(each)) for each in secrets if is_ours(each)),
+        dashboards=loaded_dashboards(sidecars, config_maps, own_sets=own_sets),
+        parents=parents,
         unasked=unread,
     )
 
@@ -113,15 +122,14 @@ def _vllm_pods(pods: Iterable[Object], services: Sequence[Service], settings: Se
             pod = vllm_pod(each)
         else:
             behind = next((s for s in named if selects_pod(s, namespace_of(each), labels_of(each))), None)
-            pod = pod_behind(each, f"--vllm-selector names Service {behind.name}") if behind else None
+            pod = pod_behind(each) if behind else None
         if pod is not None:
             yield pod
 
 
 def _prometheus(each: Object, all_services: Sequence[Service], pods: Sequence[Object]) -> Prometheus:
-    spec, status = each.get("spec") or {}, each.get("status") or {}
+    spec = each.get("spec") or {}
     service, port = _service_of(each, all_services, pods)
-    conditions = status.get("conditions") or ()
     return Prometheus(
         namespace=namespace_of(each),
         name=name_of(each),
@@ -130,7 +138,6 @@ def _prometheus(each: Object, all_services: Sequence[Service], pods: Sequence[Ob
         pod_monitor_selector=spec.get("podMonitorSelector"),
         pod_monitor_namespace_selector=spec.get("podMonitorNamespaceSelector"),
         keeps_metrics=bool((spec.get("storage") or {}).get("volumeClaimTemplate")),
-        available=any(c.get("type") == "Available" and c.get("status") == "True" for c in conditions),
         release=helm_release(each),
         tracked_by=tracked_by(each),
         service=service,
@@ -174,6 +181,25 @@ def _service_of(each: Object, all_services: Sequence[Service], pods: Sequence[Ob
             return found
         operated = found
     return operated
+
+
+def told_grafana(config_maps: Iterable[Object], settings: Settings) -> str | None:
+    """NAMESPACE/NAME of the workload that is Grafana because the user says so, in this run or in an earlier one.
+
+    The earlier ones' word is in the parent among *config_maps*; raises `ActionError` where its record is damaged.
+    """
+    parents = [each for each in config_maps if _is_parent(each) and settings.namespace in (None, namespace_of(each))]
+    told = settings.grafana
+    if told is None and len(parents) == 1:
+        told = read_record(parents[0]).settings.get("grafana")
+    return None if told == "none" else told
+
+
+def _own_sets(parents: Iterable[Object], prometheuses: Iterable[Object], settings: Settings) -> frozenset[str]:
+    """The ID of this install's ApplySet; without a parent (somebody deleted it), those that it could have."""
+    namespaces = {settings.namespace} if settings.namespace else {namespace_of(each) for each in parents}
+    namespaces = namespaces or {DEFAULT_NAMESPACE, *(namespace_of(each) for each in prometheuses)}
+    return frozenset(applyset_id(PARENT_NAME, each) for each in namespaces)
 
 
 def _releases(secrets: Iterable[Object]) -> tuple[Release, ...]:

@@ -82,42 +82,39 @@ def vllm_pod(pod: Object) -> MetricsPod | None:
     for container in containers:
         runs = _Command(container)
         if runs.serves:
-            return _metrics_pod(pod, container, runs, f"it runs {runs.serves}")
+            return _metrics_pod(pod, container, runs)
     if of_job:
         return None
     labels = labels_of(pod)
-    by_label = next((f"label {k}={labels[k]}" for k, values in _LABELS.items() if labels.get(k) in values), None)
+    by_label = any(labels.get(key) in values for key, values in _LABELS.items())
     for container in containers:
         runs = _Command(container)
         if runs.something_else or _beside(container):
             continue
-        if _is_vllm_image(container):
-            return _metrics_pod(pod, container, runs, f"image {container['image']}")
-        if by_label:
-            return _metrics_pod(pod, container, runs, by_label)
+        if by_label or _is_vllm_image(container):
+            return _metrics_pod(pod, container, runs)
     return None
 
 
-def pod_behind(pod: Object, why: str) -> MetricsPod | None:
-    """Return *pod* as a server because the user says so (*why*), None where it has run to its end."""
+def pod_behind(pod: Object) -> MetricsPod | None:
+    """Return *pod* as a server because the user says so, None where it has run to its end."""
     if is_finished(pod):
         return None
-    return vllm_pod(pod) or _of(pod, metrics_port=None, scheme="http", why=why)
+    return vllm_pod(pod) or _of(pod, metrics_port=None, scheme="http")
 
 
-def _metrics_pod(pod: Object, container: Object, runs: _Command, why: str) -> MetricsPod:
+def _metrics_pod(pod: Object, container: Object, runs: _Command) -> MetricsPod:
     port = _stated_port(labels_of(pod)) or runs.port or _default_port(container, runs)
-    return _of(pod, metrics_port=port, scheme="https" if runs.has_flag("--ssl-certfile") else "http", why=why)
+    return _of(pod, metrics_port=port, scheme="https" if runs.has_flag("--ssl-certfile") else "http")
 
 
-def _of(pod: Object, *, metrics_port: int | None, scheme: str, why: str) -> MetricsPod:
+def _of(pod: Object, *, metrics_port: int | None, scheme: str) -> MetricsPod:
     return MetricsPod(
         namespace=namespace_of(pod),
         name=name_of(pod),
         labels=labels_of(pod),
         ports=tcp_ports_of(pod.get("spec") or {}),
         metrics_port=metrics_port,
-        recognised_by=why,
         owner=owner_of(pod)[1],
         scheme=scheme,
     )
@@ -131,12 +128,14 @@ def _stated_port(labels: Mapping[str, str]) -> int | None:
 
 
 def _default_port(container: Object, runs: _Command) -> int | None:
-    """The port of a server whose arguments name none.
+    """The port of a server whose arguments name none that can be read.
 
     vLLM's own default, where vLLM's own command line is what runs; else (a wrapper's image, a configuration
-    file) what the container says of itself: its health probe, or its only port.
+    file, `--port $PORT` with a variable from elsewhere) what the container says of itself: its health probe, or its
+    only port.
     """
-    if runs.default_port and not runs.has_flag("--config"):
+    elsewhere = runs.has_flag("--config") or runs.has_flag("--port")
+    if runs.default_port and not elsewhere:
         return runs.default_port
     declared: dict[int, str | None] = {
         int(port["containerPort"]): port.get("name") for port in container.get("ports") or ()
@@ -152,7 +151,7 @@ def _default_port(container: Object, runs: _Command) -> int | None:
         return VLLM_PORT
     if len(declared) == 1:
         return next(iter(declared))
-    return None if declared or not _is_vllm_image(container) else VLLM_PORT
+    return None if declared or runs.has_flag("--port") or not _is_vllm_image(container) else VLLM_PORT
 
 
 def _beside(container: Object) -> bool:

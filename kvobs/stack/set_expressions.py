@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
+from .secret_names import names_a_secret
 
 MAX_INDEX = 65536
 MAX_NESTING = 30
@@ -60,9 +61,11 @@ def set_integers(documents: Mapping[str, Any], expressions: Sequence[str]) -> tu
 
     Every number in a document becomes a 64-bit float in Helm, and a chart prints it as `1e+06` from a million
     on; the same number after `--set` stays an integer. Only such integers are returned, by their final paths:
-    everything else, and every string, travels in the document, out of sight of the process list.
+    everything else, and every string, travels in the document, out of sight of the process list. So does a number
+    below a name that means a secret (`adminPassword=12345678`). What that costs: a chart that prints it prints
+    `1.2345678e+07`, and one that encodes it refuses a number in either form; in quotes in a values file it is text.
 
-    >>> set_integers({}, ["limit=1000000,name=x", "small=7"])
+    >>> set_integers({}, ["limit=1000000,name=x", "small=7", "adminPassword=12345678"])
     ('limit=1000000',)
     """
     values = copy.deepcopy(dict(documents))
@@ -71,9 +74,23 @@ def set_integers(documents: Mapping[str, Any], expressions: Sequence[str]) -> tu
     return tuple(f"{path}={int(number)}" for path, number in _set_integers_in(values, ""))
 
 
+def exact_integers(value: Any) -> Any:
+    """Return values that a release stores with their whole numbers as `--set` has them.
+
+    What a release stores no longer says how a number came; sent in a document it might be printed as `1e+06`.
+    """
+    if isinstance(value, Mapping):
+        return {key: exact_integers(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [exact_integers(inner) for inner in value]
+    return SetInteger(value) if type(value) is int and value in _INT64 else value
+
+
 def _set_integers_in(value: Any, path: str) -> Iterator[tuple[str, int]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
+            if names_a_secret(str(key)):
+                continue
             name = _NOT_IN_KEYS.sub(r"\\\1", str(key))
             yield from _set_integers_in(inner, f"{path}.{name}" if path else name)
     elif isinstance(value, list):

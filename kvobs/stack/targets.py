@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from .facts import Facts, MetricsPod, Monitor, Object, Prometheus, Selector, Service, ServicePort
-from .objects import is_ours
 from .selectors import matches, selects_namespace
 from .workloads import helm_release, labels_of, name_of, namespace_of, selects_pod
 
@@ -16,7 +15,7 @@ Target = tuple[str, int]
 """What is scraped: `namespace/pod` and the port's number."""
 
 
-def monitor_of(each: Object, kind: str) -> Monitor:
+def monitor_of(each: Object, kind: str, *, ours: bool) -> Monitor:
     """Return a raw ServiceMonitor or PodMonitor as a fact."""
     spec = each.get("spec") or {}
     return Monitor(
@@ -27,7 +26,7 @@ def monitor_of(each: Object, kind: str) -> Monitor:
         selector=spec.get("selector") or {},
         namespace_selector=spec.get("namespaceSelector") or {},
         endpoints=tuple(spec.get(ENDPOINTS[kind]) or ()),
-        ours=is_ours(each),
+        ours=ours,
         release=helm_release(each),
     )
 

@@ -13,13 +13,12 @@ from .chart import (
     StackNames,
     datasource_of,
     grafana_of,
-    monitor_selector_labels,
     names_of,
     prometheus_of,
     sidecar_of,
 )
 from .merge import deep_merge, same_values, value_at
-from .set_expressions import parse_set, set_integers
+from .set_expressions import exact_integers, parse_set, set_integers
 from .values_files import read_values
 
 __all__ = [
@@ -29,8 +28,8 @@ __all__ = [
     "StackNames",
     "datasource_of",
     "deep_merge",
+    "given_values",
     "grafana_of",
-    "monitor_selector_labels",
     "names_of",
     "parse_set",
     "prometheus_of",
@@ -78,20 +77,74 @@ def stack_values(user: Mapping[str, Any], *, admin_secret: str | None) -> dict[s
     if admin_secret is not None and wants_admin_secret(user):
         # The password that the chart makes up is another one in every render: each upgrade would restart
         # Grafana, and no two renders would be equal.
-        administrator = {
-            "existingSecret": admin_secret,
-            "userKey": ADMIN_USER_KEY,
-            "passwordKey": ADMIN_PASSWORD_KEY,
-        }
-        ours.append({"grafana": {"admin": administrator}})
+        ours.append(_administrator(admin_secret))
     provider = "grafana.sidecar.dashboards.provider"
     if not (value_at(user, f"{provider}.folder", None) or value_at(user, f"{provider}.folderUid", None)):
         # Without both of these a folder annotation does nothing: the sidecar sorts files by the annotation,
         # and Grafana makes folders of that. Dashboards without the annotation stay where they are. A provider
         # folder of the user's own is left alone: the chart drops it as soon as folders follow the files.
-        folders = {"folderAnnotation": FOLDER_ANNOTATION, "provider": {"foldersFromFilesStructure": True}}
-        ours.append({"grafana": {"sidecar": {"dashboards": folders}}})
+        ours.append(_FOLDERS)
+    if _makes_claim(user):
+        # The claim is an object of the release: Helm would delete Grafana's database with it.
+        ours.append(_KEPT_CLAIM)
     return deep_merge(*ours, user)
+
+
+def given_values(stored: Mapping[str, Any], *, admin_secret: str) -> dict[str, Any]:
+    """Return what the user gave of the values that a release of ours *stored*: `stack_values` gives them back.
+
+    What kvobs puts under the user's values is taken out, so that it is kvobs' own in a later run too.
+
+    >>> given_values(stack_values({"a": {"b": 1}}, admin_secret="s"), admin_secret="s")
+    {'a': {'b': 1}}
+    """
+    given = dict(stored)
+    for ours in (_administrator(admin_secret), _FOLDERS, _KEPT_CLAIM):
+        less = _without(given, ours)
+        if same_values(stack_values(less, admin_secret=admin_secret), stack_values(given, admin_secret=admin_secret)):
+            given = less
+    exact: dict[str, Any] = exact_integers(given)
+    return exact
+
+
+def _administrator(secret: str) -> dict[str, Any]:
+    administrator = {"existingSecret": secret, "userKey": ADMIN_USER_KEY, "passwordKey": ADMIN_PASSWORD_KEY}
+    return {"grafana": {"admin": administrator}}
+
+
+_FOLDERS: Mapping[str, Any] = {
+    "grafana": {
+        "sidecar": {
+            "dashboards": {"folderAnnotation": FOLDER_ANNOTATION, "provider": {"foldersFromFilesStructure": True}}
+        }
+    }
+}
+
+_KEPT_CLAIM: Mapping[str, Any] = {"grafana": {"persistence": {"annotations": {"helm.sh/resource-policy": "keep"}}}}
+
+
+def _makes_claim(user: Mapping[str, Any]) -> bool:
+    """Whether Grafana's chart makes a claim itself; those of a StatefulSet are not the release's, and stay anyway."""
+    of = "grafana.persistence"
+    return bool(
+        value_at(user, f"{of}.enabled", False)
+        and value_at(user, f"{of}.type", "pvc") == "pvc"
+        and not value_at(user, f"{of}.existingClaim", None)
+        and not value_at(user, "grafana.useStatefulSet", False)
+    )
+
+
+def _without(values: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """*values* without those of *ours* that stand there as they are, and without maps that are empty then."""
+    kept: dict[str, Any] = {}
+    for key, value in values.items():
+        mine = ours.get(key)
+        if isinstance(value, Mapping) and isinstance(mine, Mapping):
+            if inner := _without(value, mine):
+                kept[key] = inner
+        elif key not in ours or value != mine:
+            kept[key] = value
+    return kept
 
 
 def wants_admin_secret(user: Mapping[str, Any]) -> bool:

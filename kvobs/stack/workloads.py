@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .facts import Object, Service, ServicePort, Workload
+from .objects import MANAGED_BY
 
+_OPERATOR = "prometheus-operator"
 _OPERATOR_ARGUMENT = "--prometheus-config-reloader"
-"""Tells an operator whose image has a name of its own (a mirror, a digest): each has to be told this."""
+"""Tells an operator whose image has a name of its own (a mirror, a digest): the charts tell each of them this."""
 
 
 def namespace_of(each: Object) -> str:
@@ -44,8 +46,8 @@ def helm_release(each: Object) -> tuple[str, str] | None:
 def tracked_by(each: Object) -> str | None:
     """The GitOps tool that tracks the object, in words.
 
-    `app.kubernetes.io/instance` alone says nothing: Argo CD can be told to use it, but every Helm chart sets
-    it.
+    `app.kubernetes.io/instance` alone says nothing: Argo CD may track by it, but every Helm chart sets it. A chart's
+    object that Helm did not annotate tells more: something else rendered the chart, and may well do it again.
     """
     labels, annotations = labels_of(each), annotations_of(each)
     application = annotations.get("argocd.argoproj.io/tracking-id", "").partition(":")[0]
@@ -56,6 +58,8 @@ def tracked_by(each: Object) -> str | None:
         name = labels.get(f"{group}.toolkit.fluxcd.io/name")
         if name:
             return f"Flux {kind} {labels.get(f'{group}.toolkit.fluxcd.io/namespace', namespace_of(each))}/{name}"
+    if helm_release(each) is None and (labels.get(MANAGED_BY) == "Helm" or "helm.sh/chart" in labels):
+        return "something that renders charts without Helm (Argo CD, helm template)"
     return None
 
 
@@ -184,13 +188,14 @@ def operators(deployments: Iterable[Object]) -> tuple[Workload, ...]:
             namespace=namespace_of(each),
             name=name_of(each),
             release=helm_release(each),
-            tracked_by=tracked_by(each),
         )
         for each in deployments
-        if any(_is_operator(c) for c in containers_of(template_of(each).get("spec") or {}, sidecars=False))
+        if labels_of(each).get("app.kubernetes.io/name") == _OPERATOR
+        or any(_is_operator(c) for c in containers_of(template_of(each).get("spec") or {}, sidecars=False))
     )
 
 
 def _is_operator(container: Object) -> bool:
     words = (*(container.get("command") or ()), *(container.get("args") or ()))
-    return image_name(container) == "prometheus-operator" or any(w.startswith(_OPERATOR_ARGUMENT) for w in words)
+    # A mirror may put the name of the source in front: rancher/mirrored-prometheus-operator-prometheus-operator.
+    return image_name(container).endswith(_OPERATOR) or any(w.startswith(_OPERATOR_ARGUMENT) for w in words)

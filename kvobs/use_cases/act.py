@@ -178,13 +178,23 @@ def write_parent(cluster: WriteCluster, record: Record, namespace: str, refs: It
     cluster.apply(desired if narrow else widened(desired, live))
 
 
+def parent_moved(cluster: WriteCluster, namespace: str, seen: Object | None) -> bool:
+    """Whether somebody has made, written or deleted the parent since it was *seen*."""
+    live = cluster.get("ConfigMap", PARENT_NAME, namespace)
+    versions = [each["metadata"]["resourceVersion"] if each is not None else None for each in (seen, live)]
+    return versions[0] != versions[1]
+
+
 def find_members(cluster: WriteCluster, parent_object: Object) -> list[Ref]:
     """Return every object that carries the ApplySet's label, of the kinds and in the namespaces its parent names."""
+    return [each for kind in members(parent_object) for each in members_of_kind(cluster, parent_object, kind)]
+
+
+def members_of_kind(cluster: WriteCluster, parent_object: Object, kind: str) -> list[Ref]:
+    """Return those of `find_members` that are of one *kind*; one that is no longer served has no objects."""
     selector = member_selector(check_parent(parent_object))
-    # A kind that is no longer served has no objects.
     return [
         ref(each)
-        for kind in members(parent_object)
         for namespace in member_namespaces(parent_object)
         for each in cluster.list(kind, namespace=namespace, labels=selector, metadata_only=True)
     ]

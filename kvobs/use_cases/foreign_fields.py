@@ -38,7 +38,7 @@ def set_fields(cluster: WriteCluster, changes: Sequence[ForeignFieldChange]) -> 
             here[each.path[-1]] = each.value
         live = cluster.get(at.kind, at.name, at.namespace or None)
         if live is None:
-            raise ActionError(f"{at} is gone since it was looked at", hint="run the command again")
+            raise ActionError(f"{at} is gone since it was looked at", hint="run the same command again")
         applied = cluster.apply(patch, force=any(each.owner is not None for each in of_one))
         if applied["metadata"]["resourceVersion"] == live["metadata"]["resourceVersion"]:
             unchanged += 1

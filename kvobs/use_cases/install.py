@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from ..adapters.cluster import Cluster
 from ..adapters.helm import Helm
-from ..errors import KvobsError
+from ..adapters.sources import from_anywhere
+from ..errors import ActionError
 from ..settings import Settings
 from ..stack.applyset import PARENT_NAME, applyset_id
-from ..stack.choice import choose
+from ..stack.choice import choose, parent_of
 from ..stack.dcgm_notes import POLICY_TAKEN
-from ..stack.facts import Facts, Object
+from ..stack.facts import Facts
 from ..stack.notes import Note
 from ..stack.plan import Plan, Step, make_plan
+from ..stack.remembered import record_of
 from ..stack.rights import rights_needed
 from .access import Access, access
 from .act import (
@@ -24,15 +26,17 @@ from .act import (
     create_secret,
     delete_members,
     find_members,
+    parent_moved,
     refuse_taken,
     require,
     write_parent,
 )
 from .foreign_fields import restore_fields, set_fields
 from .inputs import Dashboards, read_dashboards, shipped_monitors
+from .lease import at_work
 from .look import look
 from .progress import Progress, Silent
-from .release import PendingRelease, pending_release
+from .release import PendingRelease, pending_release, with_values_of_release
 from .wait import wait_ready
 
 Outcome = Literal["changed", "unchanged"]
@@ -112,6 +116,8 @@ def install(
     decides), `UsageError`, or another `ActionError` for what was refused, failed or timed out.
     """
     settings = settings or Settings()
+    if settings.chart:
+        settings = replace(settings, chart=from_anywhere(settings.chart))
     progress = progress or Silent()
     progress.step("look at the cluster")
     cluster = cluster or Cluster.connect(
@@ -120,29 +126,50 @@ def install(
     dashboards = read_dashboards(settings.dashboards)
     monitors = shipped_monitors()
 
-    def planned() -> tuple[Facts, Plan]:
+    # Making it runs nothing: where the stack is reused, no Helm is needed.
+    helm = helm or Helm(
+        executable=settings.helm,
+        kubeconfig=settings.kubeconfig,
+        context=settings.context,
+        timeout_s=settings.timeout_s,
+    )
+    told = settings
+    kept: tuple[Note, ...] = ()
+
+    def planned(facts: Facts) -> Plan:
+        return make_plan(facts, choose(facts, told), told, dashboards=dashboards.documents, monitors=monitors)
+
+    def prepared() -> tuple[Facts, Plan, PendingRelease | None]:
+        nonlocal told, kept
         facts = look(cluster, settings)
-        target = choose(facts, settings)
-        return facts, make_plan(facts, target, settings, dashboards=dashboards.documents, monitors=monitors)
+        told, kept = with_values_of_release(settings, record_of(facts.parents, settings.namespace), helm)
+        plan = planned(facts)
+        release = plan.target.release
+        pending: PendingRelease | None = None
+        if release is not None:
+            pending = pending_release(helm, release, recorded=plan.target.record.release is not None)
+        before = parent_of(facts, plan.target.namespace)
+        require(cluster, rights_needed(plan, release=pending is not None and pending.action != "keep", before=before))
+        refuse_taken(cluster, plan.target.namespace, plan.refs)
+        return facts, plan, pending
 
-    facts, plan = planned()
-    release = plan.target.release
-    pending: PendingRelease | None = None
-    if release is not None:
-        helm = helm or Helm(
-            executable=settings.helm,
-            kubeconfig=settings.kubeconfig,
-            context=settings.context,
-            timeout_s=settings.timeout_s,
-        )
-        pending = pending_release(helm, release, recorded=plan.target.record.release is not None)
-    require(cluster, rights_needed(plan, release=pending is not None and pending.action != "keep"))
-
-    refuse_taken(cluster, plan.target.namespace, plan.refs)
-
+    facts, plan, pending = prepared()
+    namespace = plan.target.namespace
     results: list[StepResult] = []
     with acting():
-        results += _act(cluster, plan, facts, progress, only=("namespace", "secret"))
+        results += _make_namespace(cluster, plan, progress)
+    with acting(), at_work(cluster, namespace, timeout_s=settings.timeout_s, progress=progress) as turn:
+        progress = turn.progress
+        moved = parent_moved(cluster, namespace, parent_of(facts, namespace))
+        if turn.waited or moved or (pending is not None and pending.outdated()):
+            progress.step("look at what another kvobs did")
+            facts, plan, pending = prepared()
+            if plan.target.namespace != namespace:
+                raise ActionError(
+                    f"another kvobs has ended, and namespace {namespace} is no longer where this one would install",
+                    hint=f"run the same command again; with --namespace {namespace} it goes there in any case",
+                )
+        results += _act(cluster, plan, facts, progress, only=("secret",))
         if pending is not None:
             progress.step(pending.title)
             changed, detail = pending.carry_out(timeout_s=settings.timeout_s, on_line=progress.state)
@@ -151,27 +178,35 @@ def install(
             if changed:
                 # What the chart really made is what dashboards and monitors are fitted to, not what was predicted.
                 progress.step("look at the installed stack")
-                facts, plan = planned()
+                facts = look(cluster, settings)
+                plan = planned(facts)
         results += _act(cluster, plan, facts, progress, only=("monitors", "dcgm", "dashboards"))
         results += _tidy(cluster, plan, progress)
         if settings.wait:
             progress.step("wait until everything is ready")
             wait_ready(cluster, plan.target, timeout_s=settings.timeout_s, progress=progress)
-    return _report(facts, plan, results, dashboards, settings)
+    return _report(facts, replace(plan, notes=(*kept, *plan.notes)), results, dashboards, settings)
+
+
+def _make_namespace(cluster: Cluster, plan: Plan, progress: Progress) -> list[StepResult]:
+    """Make the namespace where it is missing: all else, the Lease too, goes into it."""
+    applyset = applyset_id(PARENT_NAME, plan.target.namespace)
+    results: list[StepResult] = []
+    for step in plan.steps:
+        if step.id == "namespace":
+            progress.step(step.title)
+            results.append(_result(step, *apply_objects(cluster, step.objects, applyset=applyset)))
+    return results
 
 
 def _act(cluster: Cluster, plan: Plan, facts: Facts, progress: Progress, *, only: Sequence[str]) -> list[StepResult]:
-    """Do the steps whose id is among *only*; the ApplySet parent is written as soon as its namespace is there."""
+    """Write the ApplySet parent, then do the steps whose id is among *only*."""
     namespace = plan.target.namespace
     applyset = applyset_id(PARENT_NAME, namespace)
     results: list[StepResult] = []
-    for step in plan.steps:
-        if step.id == "namespace" and "namespace" in only:
-            progress.step(step.title)
-            results.append(_result(step, *apply_objects(cluster, step.objects, applyset=applyset)))
     write_parent(cluster, plan.record, namespace, plan.refs, narrow=False)
     for step in plan.steps:
-        if step.id not in only or step.id == "namespace":
+        if step.id not in only:
             continue
         progress.step(step.title)
         if step.secret is not None:

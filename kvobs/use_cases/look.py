@@ -14,9 +14,9 @@ from ..adapters.discovery import Discovery
 from ..adapters.grafana import with_live_datasources
 from ..errors import Forbidden
 from ..settings import DEFAULT_NAMESPACE, Settings
-from ..stack.applyset import PARENT_NAME
+from ..stack.applyset import ID_LABEL, PARENT_NAME
 from ..stack.facts import Facts, Object, Ref
-from ..stack.recognise import Snapshot, facts, sidecar_labels
+from ..stack.recognise import Snapshot, facts, sidecar_labels, told_grafana
 
 
 class ReadCluster(Protocol):
@@ -81,21 +81,29 @@ def look(cluster: ReadCluster, settings: Settings) -> Facts:
         if kind in kinds:
             objects[kind] = ask(kind)
 
-    labels = sidecar_labels(objects.get("Deployment.apps", ()), objects.get("StatefulSet.apps", ()))
     config_maps: dict[tuple[str, str], Object] = {}
     secrets: dict[tuple[str, str], Object] = {}
-    for selector in ("applyset.kubernetes.io/id", *labels.dashboards, *labels.datasources):
-        for each in ask("ConfigMap", selector):
-            config_maps[each["metadata"]["namespace"], each["metadata"]["name"]] = each
+
+    def add_config_maps(*selectors: str) -> None:
+        for selector in selectors:
+            for each in ask("ConfigMap", selector):
+                config_maps[each["metadata"]["namespace"], each["metadata"]["name"]] = each
+
+    add_config_maps(ID_LABEL)
     home = settings.namespace or DEFAULT_NAMESPACE
     # Who may not list everything may still be allowed to read what matters most.
     if "ConfigMap" in unasked and (parent := fetch("ConfigMap", PARENT_NAME, home)) is not None:
         config_maps[home, PARENT_NAME] = parent
     if "Namespace" in unasked and (own := fetch("Namespace", home, None)) is not None:
         objects["Namespace"] = [own]
-    for selector in ("owner=helm", "app.kubernetes.io/managed-by=kvobs"):
-        for each in ask("Secret", selector, metadata_only=True):
-            secrets[each["metadata"]["namespace"], each["metadata"]["name"]] = each
+    labels = sidecar_labels(
+        objects.get("Deployment.apps", ()),
+        objects.get("StatefulSet.apps", ()),
+        told=told_grafana(config_maps.values(), settings),
+    )
+    add_config_maps(*labels.dashboards, *labels.datasources)
+    for each in ask("Secret", "owner=helm", metadata_only=True):
+        secrets[each["metadata"]["namespace"], each["metadata"]["name"]] = each
     for selector in labels.datasources:
         for each in ask("Secret", selector):
             secrets[each["metadata"]["namespace"], each["metadata"]["name"]] = each

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..adapters.helm import Helm, HelmRelease
 from ..errors import UsageError
-from ..stack.choice import DesiredRelease, foreign_release
+from ..settings import Settings
+from ..stack.applyset import Record
+from ..stack.choice import DesiredRelease, admin_secret_name, foreign_release
+from ..stack.notes import Note
 from ..stack.release import Action, release_action
+from ..stack.values import given_values
 
 _EXACT = re.compile(r"v?(\d+\.\d+\.\d+\S*)")
 """A whole version, where Helm takes a range too."""
@@ -36,6 +40,10 @@ class PendingRelease:
         """What is done, for the progress."""
         return f"Helm release {self.desired.name}: {self.action}"
 
+    def outdated(self) -> bool:
+        """Whether there is something to do, and the release no longer stands as it did when that was found out."""
+        return self.action != "keep" and self.helm.release(self.desired.name, self.desired.namespace) != self.current
+
     def carry_out(self, *, timeout_s: int, on_line: Callable[[str], None]) -> tuple[bool, str]:
         """Do it; return whether anything was changed, and the revision and chart as they are then."""
         desired = self.desired
@@ -59,6 +67,25 @@ class PendingRelease:
             on_line=on_line,
         )
         return True, f"{self.action}, revision {made.revision}, chart {made.chart_version}"
+
+
+def with_values_of_release(settings: Settings, record: Record, helm: Helm) -> tuple[Settings, tuple[Note, ...]]:
+    """Return *settings* with the user's values of our release where they give none, and a note that says so.
+
+    As Helm does: none given, those of the last revision stay; some given, they are all there is. Raises `HelmError`.
+    """
+    if record.release is None or settings.values or settings.set_values:
+        return settings, ()
+    current = helm.release(record.release.name, record.release.namespace)
+    stored = (current.values if current else None) or {}
+    given = given_values(stored, admin_secret=admin_secret_name(record.release.name))
+    if not given:
+        return settings, ()
+    text = (
+        f"Values of the release are kept ({', '.join(sorted(given))}): --values/--set of an earlier run; give them"
+        " anew to replace them."
+    )
+    return replace(settings, values=(given,)), (Note("values-kept", text),)
 
 
 def pending_release(helm: Helm, desired: DesiredRelease, *, recorded: bool) -> PendingRelease:

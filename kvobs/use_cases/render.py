@@ -1,7 +1,8 @@
 """`kvobs render`: the objects that an install applies, for whoever applies objects otherwise (GitOps, kubectl).
 
 Needs no cluster, no Helm and no network; the same input gives the same bytes. The stack is taken for the one that
-the pinned chart makes under the given values. The objects carry no ApplySet label: who applies them owns them.
+the pinned chart makes under the given values. The objects carry no label of kvobs' ownership: who applies them owns
+them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..settings import DEFAULT_NAMESPACE, Settings
 from ..stack.choice import choose
 from ..stack.facts import ClusterPolicy, Facts, Object
 from ..stack.manifests import to_yaml
-from ..stack.objects import PART_OF_LABEL, ref
+from ..stack.objects import MANAGED_BY, PART_OF_LABEL, ref
 from ..stack.plan import make_plan
 from .inputs import read_dashboards, shipped_monitors
 
@@ -81,7 +82,8 @@ def _file_name(obj: Object) -> str:
 
 
 def _unowned(obj: Object) -> Object:
-    """*obj* without the label of an ApplySet whose parent is not among what is rendered."""
+    """*obj* without the labels that say that kvobs made it and looks after it."""
     metadata: dict[str, Any] = dict(obj["metadata"])
-    metadata["labels"] = {key: value for key, value in metadata["labels"].items() if key != PART_OF_LABEL}
+    owners = (MANAGED_BY, PART_OF_LABEL)
+    metadata["labels"] = {key: value for key, value in metadata["labels"].items() if key not in owners}
     return {**obj, "metadata": metadata}

@@ -1,20 +1,32 @@
-"""`kvobs status`: what is installed, whether it is ready, and how to open it. Reads only."""
+"""`kvobs status`: what is installed, whether it is ready, and how to open it. Reads only.
+
+It says what is recorded and what is live, and decides nothing: what is recorded and gone is not there.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ..adapters.cluster import Cluster
+from ..errors import ActionError, Forbidden, Unanswered
 from ..settings import Settings
-from ..stack.choice import choose, parent_of
-from ..stack.facts import Facts
+from ..stack.applyset import Record, read_record
+from ..stack.applyset import members as kinds_of_members
+from ..stack.choice import PROMETHEUS_KIND, parent_of, sidecar_notes
+from ..stack.facts import Facts, Grafana, Object, Prometheus
+from ..stack.leftovers import stack_namespaces
 from ..stack.notes import Note
 from ..stack.plan import metrics_kept, unasked
 from ..stack.readiness import not_ready
 from .access import Access, access
-from .act import find_members
+from .act import members_of_kind
 from .look import look
-from .wait import watched
+from .wait import CUSTOM, WORKLOADS, of_release
+
+_Kind = TypeVar("_Kind", Prometheus, Grafana)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,10 +42,13 @@ class StatusReport:
     prometheus: str | None = None
     grafana: str | None = None
     datasource: str | None = None
+    """UID that the dashboards' Prometheus references point to."""
     members: tuple[str, ...] = ()
-    """Every object that kvobs applied."""
+    """Every object that kvobs applied, as far as it could be read."""
     unready: tuple[str, ...] = ()
-    """One sentence for each workload that is not ready."""
+    """One sentence for each workload that is not ready, or not there."""
+    unread: tuple[str, ...] = ()
+    """One sentence for each kind of workload that could not be read, so that it is not known whether it is ready."""
     notes: tuple[Note, ...] = ()
     access: Access | None = None
     elsewhere: tuple[str, ...] = ()
@@ -41,55 +56,171 @@ class StatusReport:
 
     @property
     def exit_code(self) -> int:
-        """0 where everything stands and is ready, else 1."""
-        return 0 if self.installed and not self.unready else 1
+        """0 where everything stands and is ready, 1 where not, 4 where that could not be read."""
+        if not self.installed or self.unready:
+            return 1
+        return 4 if self.unread else 0
 
 
 def status(settings: Settings | None = None, *, cluster: Cluster | None = None) -> StatusReport:
     """Return what kvobs installed on the cluster, from its ApplySet and the live objects.
 
-    Raises `Unanswered` where the cluster cannot be asked, `Undecided` where several installs could be meant.
+    Raises `Unanswered` where the cluster cannot be asked, several installs could be meant, or the record is damaged.
     """
     settings = settings or Settings()
     cluster = cluster or Cluster.connect(
         settings.kubeconfig, settings.context, request_timeout_s=settings.request_timeout_s
     )
-    facts = look(cluster, settings)
-    parent = parent_of(facts, settings.namespace)
-    if parent is None:
-        return StatusReport(
-            installed=False,
-            server_version=facts.server_version,
-            elsewhere=tuple(sorted(each["metadata"]["namespace"] for each in facts.parents)),
-        )
-    target = choose(facts, settings)
-    workloads = watched(cluster, target)
-    unready = [
-        f"{each['kind']} {each['metadata']['name']}: {why}"
-        for each in workloads
-        if (why := not_ready(each)) is not None
-    ]
-    if not target.live:
-        unready.append(f"Prometheus {target.prometheus.namespace}/{target.prometheus.name} is not there yet")
+    with _asking():
+        facts = look(cluster, settings)
+        parent = parent_of(facts, settings.namespace)
+        if parent is None:
+            return StatusReport(
+                installed=False,
+                server_version=facts.server_version,
+                elsewhere=tuple(sorted(each["metadata"]["namespace"] for each in facts.parents)),
+            )
+        return _report(cluster, facts, parent, settings)
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    """Turn whatever kept a question from an answer into `Unanswered`: nothing was to be changed."""
+    try:
+        yield
+    except ActionError as error:
+        raise Unanswered(str(error), hint=error.hint) from error
+
+
+def _report(cluster: Cluster, facts: Facts, parent: Object, settings: Settings) -> StatusReport:
+    record = read_record(parent)
+    found = _Found.of(facts, record)
+    seen = _readiness(cluster, facts, record, found)
     dashboards = tuple((each.uid, each.title or each.uid) for each in facts.dashboards if each.ours and each.uid)
+    members, unlisted = _members(cluster, parent)
+    notes = [
+        *(sidecar_notes(found.grafana) if found.grafana else ()),
+        *(metrics_kept(found.prometheus, ours=record.release is not None) if found.prometheus else ()),
+        *unasked(facts),
+        *(Note("not-asked", f"{kind} could not be read: {why}") for kind, why in unlisted if kind not in facts.unasked),
+    ]
     return StatusReport(
         installed=True,
         server_version=facts.server_version,
-        namespace=target.namespace,
-        stack="installed by kvobs" if target.release else "reused",
-        release=_release(facts, target.release.namespace, target.release.name) if target.release else None,
-        prometheus=f"{target.prometheus.namespace}/{target.prometheus.name}",
-        grafana=f"{target.grafana.namespace}/{target.grafana.name}" if target.grafana else None,
-        datasource=target.datasources["prometheus"][0] if "prometheus" in target.datasources else None,
-        members=tuple(str(each) for each in find_members(cluster, parent)),
-        unready=tuple(unready),
-        notes=(*target.notes, *metrics_kept(target), *unasked(facts)),
-        access=access(target.grafana, dashboards, settings) if target.grafana else None,
+        namespace=parent["metadata"]["namespace"],
+        stack="installed by kvobs" if record.release else "reused",
+        release=_release(facts, record),
+        prometheus=found.prometheus_name,
+        grafana=found.grafana_name,
+        datasource=(record.settings.get("uids") or {}).get("prometheus"),
+        members=members,
+        unready=tuple(seen.unready),
+        unread=tuple(seen.unread),
+        notes=tuple(notes),
+        access=access(found.grafana, dashboards, settings) if found.grafana else None,
     )
 
 
-def _release(facts: Facts, namespace: str, name: str) -> str:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Found:
+    """The Prometheus and the Grafana of an install: what is live, and else the names that are recorded."""
+
+    prometheus: Prometheus | None
+    grafana: Grafana | None
+    prometheus_name: str | None
+    grafana_name: str | None
+    """None: none is wanted."""
+
+    @classmethod
+    def of(cls, facts: Facts, record: Record) -> _Found:
+        """Find them: by the release where it is ours, by the recorded name else."""
+        told = record.settings
+        prometheus = _live(facts.prometheuses, told.get("prometheus"), record)
+        wanted = None if told.get("grafana") == "none" else told.get("grafana")
+        grafana = _live(facts.grafanas, wanted, record) if wanted else None
+        return cls(
+            prometheus=prometheus,
+            grafana=grafana,
+            prometheus_name=_name(prometheus) if prometheus else told.get("prometheus"),
+            grafana_name=_name(grafana) if grafana else wanted,
+        )
+
+
+def _live(those: Sequence[_Kind], name: str | None, record: Record) -> _Kind | None:
+    release = record.release
+    if release is not None:
+        made = [each for each in those if each.release == (release.namespace, release.name)]
+        return next((each for each in made if _name(each) == name), made[0] if made else None)
+    return next((each for each in those if _name(each) == name), None)
+
+
+def _name(each: Prometheus | Grafana) -> str:
+    return f"{each.namespace}/{each.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Readiness:
+    unready: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+
+
+def _readiness(cluster: Cluster, facts: Facts, record: Record, found: _Found) -> _Readiness:
+    """Say what is not ready, what is not there, and which kinds of workload could not be read."""
+    seen = _Readiness()
+    workloads: list[Object] = []
+    release = record.release
+    if release is not None:
+        made = (release.namespace, release.name)
+        places = {release.namespace, *stack_namespaces(record)}
+        places |= {each.namespace for each in (found.prometheus, found.grafana) if each is not None}
+        for kind in (*WORKLOADS, *CUSTOM):
+            try:
+                workloads += of_release(cluster, kind, made, places)
+            except Forbidden as error:
+                seen.unread.append(f"{kind}: {error}")
+    elif found.prometheus is not None:
+        try:
+            live = cluster.get(PROMETHEUS_KIND, found.prometheus.name, found.prometheus.namespace)
+            workloads += [live] if live is not None else []
+        except Forbidden as error:
+            seen.unread.append(f"{PROMETHEUS_KIND}: {error}")
+    for each in workloads:
+        if (why := not_ready(each)) is not None:
+            seen.unready.append(f"{each['kind']} {each['metadata']['name']}: {why}")
+
+    recorded = (
+        ("Prometheus", found.prometheus, found.prometheus_name, (PROMETHEUS_KIND,)),
+        ("Grafana", found.grafana, found.grafana_name, ("Deployment.apps", "StatefulSet.apps")),
+    )
+    for word, live_one, name, kinds in recorded:
+        if live_one is not None or name is None:
+            continue
+        denied = [f"{word} {name}: {facts.unasked[kind]}" for kind in kinds if kind in facts.unasked]
+        if not denied:
+            seen.unready.append(f"{word} {name} is not there")
+        elif release is None:  # else said already, of the whole kind
+            seen.unread.append(denied[0])
+    return seen
+
+
+def _members(cluster: Cluster, parent: Object) -> tuple[tuple[str, ...], list[tuple[str, str]]]:
+    """Return what carries the ApplySet's label, and (kind, why) of each kind that could not be listed."""
+    found: list[str] = []
+    unlisted: list[tuple[str, str]] = []
+    for kind in kinds_of_members(parent):
+        try:
+            found += map(str, members_of_kind(cluster, parent, kind))
+        except Forbidden as error:
+            unlisted.append((kind, str(error)))
+    return tuple(found), unlisted
+
+
+def _release(facts: Facts, record: Record) -> str | None:
+    if record.release is None:
+        return None
+    at = f"{record.release.namespace}/{record.release.name}"
     for each in facts.releases:
-        if (each.namespace, each.name) == (namespace, name):
-            return f"{namespace}/{name}, {each.status}, revision {each.revision}"
-    return f"{namespace}/{name}, not there yet"
+        if (each.namespace, each.name) == (record.release.namespace, record.release.name):
+            return f"{at}, {each.status}, revision {each.revision}"
+    # Helm keeps its releases in Secrets.
+    return f"{at}, could not be read" if "Secret" in facts.unasked else f"{at}, not there"

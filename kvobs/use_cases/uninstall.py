@@ -9,35 +9,16 @@ from ..adapters.helm import Helm
 from ..settings import Settings
 from ..stack.applyset import Record, read_record
 from ..stack.choice import parent_of
-from ..stack.facts import Object, Ref
-from ..stack.leftovers import (
-    CRD_KIND,
-    MADE_BY_OPERATOR,
-    MADE_KINDS,
-    OWNER_KINDS,
-    kubelet_service_in_use,
-    leftovers,
-    operator_crds,
-    orphans,
-    stack_namespace,
-    volumes,
-)
+from ..stack.facts import Facts, Object, Ref
+from ..stack.leftovers import MADE_BY_OPERATOR, MADE_KINDS, OWNER_KINDS, in_use, leftovers, orphans, stack_namespaces
 from ..stack.objects import ref
-from .act import acting, delete_members, find_members
+from ..stack.rights import rights_to_uninstall
+from .act import acting, delete_members, find_members, parent_moved, require
 from .foreign_fields import restore_fields
+from .lease import at_work
 from .look import look
 from .progress import Progress, Silent
-from .wait import wait_gone
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Left:
-    """Something that stays."""
-
-    what: str
-    why: str
-    how: str | None = None
-    """The flag or command that removes it."""
+from .staying import Left, Staying
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,37 +63,61 @@ def uninstall(
         elsewhere = tuple(sorted(each["metadata"]["namespace"] for each in facts.parents))
         return UninstallReport(namespace=None, removed=(), restored=(), left=(), elsewhere=elsewhere)
     namespace = parent["metadata"]["namespace"]
-    record = read_record(parent)
-    if record.release is not None:
-        helm = helm or Helm(
-            executable=settings.helm,
-            kubeconfig=settings.kubeconfig,
-            context=settings.context,
-            timeout_s=settings.timeout_s,
-        )
-        helm.version()
 
+    def prepared(facts: Facts, parent: Object) -> tuple[Record, list[Ref]]:
+        nonlocal helm
+        record = read_record(parent)
+        if record.release is not None:
+            helm = helm or Helm(
+                executable=settings.helm,
+                kubeconfig=settings.kubeconfig,
+                context=settings.context,
+                timeout_s=settings.timeout_s,
+            )
+            helm.version()
+        require(
+            cluster,
+            rights_to_uninstall(
+                parent,
+                record,
+                served=facts.kinds,
+                delete_crds=delete_crds,
+                delete_pvcs=delete_pvcs,
+                delete_namespace=delete_namespace,
+            ),
+        )
+        return record, find_members(cluster, parent)
+
+    record, members = prepared(facts, parent)
     removed: list[Ref | str] = []
-    with acting():
+    with acting(), at_work(cluster, namespace, timeout_s=settings.timeout_s, progress=progress) as turn:
+        progress = turn.progress
+        if turn.waited or parent_moved(cluster, namespace, parent):
+            progress.step("look at what another kvobs did")
+            facts = look(cluster, settings)
+            parent = parent_of(facts, namespace)
+            if parent is None:
+                return UninstallReport(namespace=None, removed=(), restored=(), left=())
+            record, members = prepared(facts, parent)
         progress.step("give foreign fields back")
         restored = [
             f"{field.ref} {'.'.join(field.path)}: {what}"
             for field, what in restore_fields(cluster, record.foreign_fields)
         ]
         progress.step("delete monitors and dashboards")
-        members = find_members(cluster, parent)
         removed += delete_members(cluster, [each for each in members if each.kind != "Secret"])
         if record.release is not None and helm is not None:
             progress.step(f"uninstall Helm release {record.release.name}")
             removed += _release(helm, record, settings.timeout_s)
             progress.step("delete what the release left behind")
             removed += _left_by_release(cluster, record)
-        removed += delete_members(cluster, [each for each in members if each.kind == "Secret"])
 
         progress.step("see what stays")
-        left = _crds(cluster, record, removed, delete=delete_crds)
-        left += _volumes(cluster, record, removed, delete=delete_pvcs)
-        left += _namespace(cluster, record, namespace, removed, progress, delete=delete_namespace)
+        staying = Staying(cluster=cluster, facts=facts, record=record, settings=settings)
+        left = staying.crds(delete=delete_crds)
+        left += staying.volumes([each for each in members if each.kind == "Secret"], delete=delete_pvcs)
+        left += staying.namespace(parent, progress, delete=delete_namespace)
+        removed += staying.removed
         removed += delete_members(cluster, [ref(parent)])
     return UninstallReport(
         namespace=namespace,
@@ -134,89 +139,12 @@ def _release(helm: Helm, record: Record, timeout_s: int) -> list[str]:
 def _left_by_release(cluster: Cluster, record: Record) -> list[Ref]:
     """Delete what the operator and the chart's hook Jobs made, which Helm does not know."""
     operators = cluster.list("Deployment.apps")
-    wanted = [
-        each for each in leftovers(record) if each.kind == "Secret" or not kubelet_service_in_use(each, operators)
-    ]
-    made = [each for kind in MADE_KINDS for each in cluster.list(kind, labels=MADE_BY_OPERATOR, metadata_only=True)]
-    owners = [each for kind in OWNER_KINDS for each in cluster.list(kind, metadata_only=True)]
+    wanted = [each for each in leftovers(record) if not in_use(each, operators)]
+    made: list[Object] = []
+    owners: list[Object] = []
+    for namespace in stack_namespaces(record):
+        for kind in MADE_KINDS:
+            made += cluster.list(kind, namespace=namespace, labels=MADE_BY_OPERATOR, metadata_only=True)
+        for kind in OWNER_KINDS:
+            owners += cluster.list(kind, namespace=namespace, metadata_only=True)
     return delete_members(cluster, [*wanted, *orphans(record, made, owners)])
-
-
-def _crds(cluster: Cluster, record: Record, removed: list[Ref | str], *, delete: bool) -> list[Left]:
-    created = record.settings.get("crds_created")
-    if not created and not delete:
-        return []
-    definitions = operator_crds(cluster.list(CRD_KIND))
-    if not definitions:
-        return []
-    what = f"{len(definitions)} CRDs of monitoring.coreos.com"
-    if not created:
-        return [Left(what=what, why="they were there before kvobs", how=_DELETE_CRDS)]
-    if not delete:
-        why = "deleting them deletes every monitor on the cluster"
-        return [Left(what=what, why=why, how=_either("--delete-crds", _DELETE_CRDS))]
-    for definition in definitions:
-        kind = f"{definition['spec']['names']['kind']}.{definition['spec']['group']}"
-        used_by = cluster.list(kind, metadata_only=True)
-        if used_by:
-            return [Left(what=what, why=f"{_some(used_by)} still there")]
-    removed += delete_members(cluster, [ref(each) for each in definitions])
-    return []
-
-
-def _volumes(cluster: Cluster, record: Record, removed: list[Ref | str], *, delete: bool) -> list[Left]:
-    if record.release is None:
-        return []
-    claims: list[Object] = cluster.list("PersistentVolumeClaim", namespace=stack_namespace(record))
-    ours = volumes(record, claims)
-    if delete:
-        removed += delete_members(cluster, [ref(each) for each in ours])
-        return []
-    return [
-        Left(what=str(at), why="it holds the metrics", how=_either("--delete-pvcs", _delete("pvc", at)))
-        for at in map(ref, ours)
-    ]
-
-
-def _namespace(
-    cluster: Cluster, record: Record, namespace: str, removed: list[Ref | str], progress: Progress, *, delete: bool
-) -> list[Left]:
-    at = Ref("Namespace", "", namespace)
-    if not record.settings.get("namespace_created"):
-        return [Left(what=str(at), why="it was there before kvobs")]
-    if not delete:
-        how = _either("--delete-namespace", _delete("namespace", at))
-        return [Left(what=str(at), why="others may have put something into it", how=how)]
-
-    def staying() -> list[Object]:
-        # Pods are somebody's work, and a claim in it would take its volume along.
-        listed = [
-            each
-            for kind in ("Pod", "PersistentVolumeClaim")
-            for each in cluster.list(kind, namespace=namespace, metadata_only=True)
-        ]
-        return [each for each in listed if not each["metadata"].get("deletionTimestamp")]
-
-    stay = wait_gone(staying, progress=progress)
-    if stay:
-        return [Left(what=str(at), why=f"{_some(stay)} still there", how=_delete("namespace", at))]
-    removed += delete_members(cluster, [at])
-    return []
-
-
-_DELETE_CRDS = r"kubectl get crd -o name | grep '\.monitoring\.coreos\.com$' | xargs kubectl delete"
-
-
-def _delete(kind: str, at: Ref) -> str:
-    return f"kubectl delete {kind} {at.name}" + (f" -n {at.namespace}" if at.namespace else "")
-
-
-def _either(flag: str, command: str) -> str:
-    """How to remove something: kvobs has forgotten this install by the time that anybody reads it."""
-    return f"{flag} next time, or now {command}"
-
-
-def _some(objects: list[Object]) -> str:
-    """Name the first and count the others, up to the verb."""
-    others = len(objects) - 1
-    return f"{ref(objects[0])} and {others} more are" if others else f"{ref(objects[0])} is"

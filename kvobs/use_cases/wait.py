@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from ..errors import Forbidden, NotReady
@@ -55,8 +55,8 @@ def wait_ready(
             states = "".join(f"\n  {name}: {why}" for name, why in unready.items())
             raise NotReady(
                 f"not ready after {timeout_s:.0f} s:{states}",
-                hint=f"kubectl -n {target.prometheus.namespace} get pods; then run kvobs install again: it goes on"
-                " where it stopped",
+                hint=f"kubectl -n {target.prometheus.namespace} get pods; then run the same command again: it"
+                " goes on where it stopped",
             )
         sleep(min(POLL_S, max(0.0, deadline - clock())))
 
@@ -78,11 +78,11 @@ def wait_gone(
 ) -> list[Object]:
     """Return what is still *staying* when nothing is, or after `GONE_LIMIT_S`.
 
-    A deleted workload's pods go after it: until the garbage collector has come to them, they look as if they stayed.
+    What a deleted object owned goes after it: until the garbage collector has come to it, it looks as if it stayed.
     """
     deadline = clock() + GONE_LIMIT_S
     while (stay := staying()) and clock() < deadline:
-        progress.state(f"{len(stay)} pods and volumes are still there")
+        progress.state(f"{len(stay)} objects are still there")
         sleep(POLL_S)
     return stay
 
@@ -97,12 +97,16 @@ def watched(cluster: ListCluster, target: Target) -> list[Object]:
     places = {target.release.namespace, target.prometheus.namespace}
     if target.grafana is not None:
         places.add(target.grafana.namespace)
+    return [each for kind in (*WORKLOADS, *CUSTOM) for each in of_release(cluster, kind, ours, places)]
+
+
+def of_release(cluster: ListCluster, kind: str, release: tuple[str, str], namespaces: Iterable[str]) -> list[Object]:
+    """Return the objects of a *kind* that a Helm *release*, given as (namespace, name), made in *namespaces*."""
     return [
         each
-        for kind in (*WORKLOADS, *CUSTOM)
-        for namespace in sorted(places)
+        for namespace in sorted(set(namespaces))
         for each in cluster.list(kind, namespace=namespace)
-        if _release_of(each) == ours
+        if _release_of(each) == release
     ]
 
 

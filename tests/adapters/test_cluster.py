@@ -2,9 +2,13 @@
 
 import socket
 import ssl
+import warnings
+from contextlib import ExitStack
 
 import pytest
+import urllib3
 
+from kvobs.adapters.apiserver import UNWARNED
 from kvobs.adapters.cluster import Cluster
 from kvobs.errors import ApiError, ClusterUnreachable, Conflict, Forbidden, KubeconfigError, Unauthenticated
 from tests.adapters.fake_api import GROUPS, TOKEN, Answer, aggregated, fake_api, status
@@ -715,6 +719,19 @@ def test_a_cluster_that_is_not_to_be_verified(tls_api, tmp_path):
     kubeconfig = tls_api.kubeconfig(tmp_path, cluster={"insecure-skip-tls-verify": True})
 
     assert Cluster.connect(kubeconfig).server_version() == "v1"
+
+
+def test_requests_that_overlap_on_a_cluster_that_is_not_to_be_verified():
+    """While one of two is under way nobody is warned; after the last one the process' filters are what they were."""
+    before = list(warnings.filters)
+    first, second = ExitStack(), ExitStack()
+    first.enter_context(UNWARNED)
+    second.enter_context(UNWARNED)
+    first.close()
+    warnings.warn("of the second", urllib3.exceptions.InsecureRequestWarning, stacklevel=1)
+    second.close()
+
+    assert warnings.filters == before
 
 
 def test_http_where_tls_is_spoken(tls_api, tmp_path):

@@ -133,7 +133,6 @@ class TestWhatHelmIsTold:
             namespace="monitoring",
             revision=3,
             status="deployed",
-            chart_name="stack",
             chart_version="88.5.3",
             values=VALUES,
         )
@@ -397,6 +396,9 @@ class TestVersion:
     ("stderr", "hint"),
     [
         ("Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress\n", "helm history"),
+        ("Error: release: already exists\n", "let it end"),
+        ("Error: uninstall: Release not loaded: x: release: not found\n", "let it end"),
+        ("Error: INSTALLATION FAILED: cannot re-use a name that is still in use\n", "let it end"),
         (
             "Error: resource Deployment/monitoring/x not ready. status: InProgress\ncontext deadline exceeded\n",
             "--timeout",
@@ -542,7 +544,7 @@ class TestTheRealHelm:
         """A chart in a folder is told by its name and version."""
         helm = Helm(executable=str(binary(name)))
 
-        assert helm.chart(str(DATA / "values" / "chart")) == ChartInfo(name="values", version="1.0.0", app_version=None)
+        assert helm.chart(str(DATA / "values" / "chart")) == ChartInfo(name="values", version="1.0.0")
         assert helm.version().startswith(name[-1])
 
     def test_no_chart(self, tmp_path: Path) -> None:

@@ -59,7 +59,9 @@ def test_documents(tmp_path):
     outcomes = dict(sources.read_documents([str(tmp_path), "missing.json", str(tmp_path / "none")]))
 
     assert outcomes[str(tmp_path / "a.json")].document == {"a": 1}
-    assert outcomes[str(tmp_path / "c.json")].warnings == ("the key 'c' stands twice in one object; the last one counts",)
+    assert outcomes[str(tmp_path / "c.json")].warnings == (
+        "the key 'c' stands twice in one object; the last one counts",
+    )
     for place in (str(tmp_path / "b.json"), "missing.json", str(tmp_path / "none")):
         assert isinstance(outcomes[place], DocumentError)
 
@@ -133,3 +135,12 @@ def test_stdin(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbf{}")))
 
     assert sources.read_bytes("-") == b"\xef\xbb\xbf{}"
+
+
+def test_place_from_anywhere(tmp_path, monkeypatch):
+    """What is on this machine is named by its absolute path; an address stays one, and so does what is not there."""
+    (tmp_path / "chart").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    assert sources.from_anywhere("chart") == sources.from_anywhere(f"{tmp_path}/chart") == str(tmp_path / "chart")
+    assert [sources.from_anywhere(each) for each in ("oci://a/b", "repo/chart")] == ["oci://a/b", "repo/chart"]

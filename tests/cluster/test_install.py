@@ -36,6 +36,7 @@ NAMESPACE = "monitoring"
 RELEASE = "kube-prometheus-stack"
 MONITORS = "monitoring.coreos.com/v1"
 PART_OF = "applyset.kubernetes.io/part-of"
+OWNERSHIP = (PART_OF, "app.kubernetes.io/managed-by")
 UIDS = ("kvobs-dcgm", "kvobs-vllm")
 
 MEMBERS: dict[Key, str] = {
@@ -130,7 +131,7 @@ def installed(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[In
         "changed  vLLM monitors",
         "changed  DCGM monitors",
         "ClusterPolicy cluster-policy is left alone",
-        "helm upgrade gpu-operator CHART -n gpu-operator --reuse-values",
+        "in the next upgrade of Helm release gpu-operator/gpu-operator",
         "Metrics are lost when the pod of Prometheus",
         f"kubectl -n {NAMESPACE} port-forward service/{RELEASE}-grafana 3000:80",
         f"kubectl -n {NAMESPACE} get secret {RELEASE}-grafana-admin",
@@ -320,8 +321,11 @@ def test_one_document(installed: Installed, tmp_path: Path, arguments: tuple[str
 # --- 5. changes converge ---
 
 
-def test_other_values(installed: Installed) -> None:
-    """Other values make exactly one new revision, whoever asks again gets no further one, and so does the way back."""
+def test_other_values(installed: Installed, tmp_path: Path) -> None:
+    """Other values make exactly one new revision, whoever asks again gets no further one, and so does the way back.
+
+    A run without values keeps them, and kvobs' own administrator with them; it says what it keeps.
+    """
 
     def prometheus() -> Object:
         spec: Object = installed.api.get(MONITORS, "Prometheus", f"{RELEASE}-prometheus", NAMESPACE)["spec"]
@@ -335,9 +339,15 @@ def test_other_values(installed: Installed) -> None:
     assert f"upgrade, revision {revisions + 1}" in done.stdout
     assert prometheus()["retention"] == "11d"
     assert "Steps (nothing to change)" in installed.kvobs("install", *other).stdout
+    before = settled(installed.api)
+    kept = installed.kvobs("install", "--no-wait").stdout
+    assert "Steps (nothing to change)" in kept
+    assert "Values of the release are kept (prometheus)" in kept
+    assert versions(snapshot(installed.api)) == versions(before)
     assert len(installed.revisions()) == revisions + 1
 
-    installed.kvobs("install")
+    (tmp_path / "none.yaml").write_text("")
+    installed.kvobs("install", "--values", tmp_path / "none.yaml")
     assert prometheus()["retention"] == usual
     assert len(installed.revisions()) == revisions + 2
 
@@ -450,7 +460,7 @@ def test_what_another_manager_took(installed: Installed) -> None:
 
 
 def test_render_is_what_install_applies(installed: Installed) -> None:
-    """Render gives the same bytes twice, and the objects that install has applied, but for the ApplySet's label.
+    """Render gives the same bytes twice, and the objects that install has applied, but for the labels of ownership.
 
     The API server takes each of them, strictly and without any kubectl, and adds the defaults that it knows. Render
     asks no cluster: the monitor of the one server that runs already is not among its objects, nor is the Secret.
@@ -544,10 +554,10 @@ def _applied(installed: Installed, obj: Object) -> Object:
 
 
 def _applied_content(obj: Object) -> Object:
-    """What was applied of an object, without its place and the label of its ApplySet."""
+    """What was applied of an object, without its place and the labels of ownership."""
     metadata = obj["metadata"]
     kept = {key: metadata[key] for key in ("name", "annotations") if key in metadata}
-    kept["labels"] = {key: value for key, value in metadata["labels"].items() if key != PART_OF}
+    kept["labels"] = {key: value for key, value in metadata["labels"].items() if key not in OWNERSHIP}
     return {**{key: obj[key] for key in ("data", "spec") if key in obj}, "metadata": kept}
 
 

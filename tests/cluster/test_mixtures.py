@@ -69,7 +69,7 @@ def prometheus(name: str = "k8s", namespace: str = "mon", **annotations: str) ->
     return [{"apiVersion": MONITORS, "kind": "Prometheus", "metadata": metadata, "spec": selectors}]
 
 
-def grafana(name: str = "grafana", namespace: str = "mon") -> list[Object]:
+def grafana(name: str = "grafana", namespace: str = "mon", image: str = "grafana/grafana:13.2.0") -> list[Object]:
     """Return a Grafana with its Service; its sidecar looks for dashboards by a label of its own."""
     environment = {"LABEL": "boards", "LABEL_VALUE": "yes", "NAMESPACE": "ALL"}
     container = {
@@ -83,7 +83,7 @@ def grafana(name: str = "grafana", namespace: str = "mon") -> list[Object]:
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"selector": {"app.kubernetes.io/name": name}, "ports": [{"port": 80, "targetPort": 3000}]},
     }
-    return [deployment(name, namespace, "grafana/grafana:13.2.0", container), front]
+    return [deployment(name, namespace, image, container), front]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +129,14 @@ MIXTURES = [
         flag="--grafana NAMESPACE/NAME",
         decided=("--grafana", "team/second", *DATASOURCE),
         grafana="team/second",
+    ),
+    Mixture(
+        says="a Grafana that nothing calls so",
+        objects=[*operator(), *prometheus(), *grafana("boards", "team", "registry.local/boards:1")],
+        names=("mon/k8s", "no Grafana with a dashboard sidecar"),
+        flag="--grafana NAMESPACE/NAME",
+        decided=("--grafana", "team/boards", *DATASOURCE),
+        grafana="team/boards",
     ),
     Mixture(
         says="a stack that Argo CD tracks",
@@ -202,6 +210,23 @@ def test_second_operator_is_refused(bed: Bed, environment: dict[str, str]) -> No
     assert "mon/prometheus-operator" in refused.stderr
     assert "--set prometheusOperator.enabled=false" in refused.stderr
     assert versions(snapshot(bed.api)) == before
+
+
+@pytest.mark.parametrize("standing", [operator()], ids=["operator"], indirect=True)
+@pytest.mark.usefixtures("standing")
+def test_own_stack_for_an_operator_that_is_there(bed: Bed) -> None:
+    """What the refusal tells to say is done, and holds: a later run needs no flag, and status only looks."""
+    environment = bed.environment()
+    decided = ("--stack", "install", "--set", "prometheusOperator.enabled=false", "--set", "crds.enabled=false")
+    kvobs("install", "-n", "team", "--no-wait", *stack_arguments(), *decided, env=environment)
+    again = json.loads(kvobs("install", "--no-wait", "-o", "json", env=environment).stdout)
+    told = json.loads(kvobs("status", "-o", "json", env=environment, code=1).stdout)
+    kvobs("uninstall", "--yes", env=environment)
+
+    assert {step["outcome"] for step in again["steps"]} == {"unchanged"}
+    assert again["notes"][0]["id"] == "values-kept"
+    assert (told["stack"], told["prometheus"]) == ("installed by kvobs", again["prometheus"])
+    assert any("has not said Available" in each for each in told["unready"])
 
 
 def test_foreign_release_of_our_name(bed: Bed) -> None:

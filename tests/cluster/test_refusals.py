@@ -18,6 +18,7 @@ from tests.cluster.api import ApiError, Object, eventually
 from tests.cluster.bed import Bed
 from tests.cluster.charts import small_chart
 from tests.cluster.commands import kvobs
+from tests.cluster.snapshots import settled, snapshot, versions
 from tests.cluster.workloads import gpu_operator, helm_run
 
 GROUP = "rbac.authorization.k8s.io"
@@ -71,7 +72,7 @@ def rule(groups: str, resources: str, verbs: str = "*") -> Object:
 
 def test_who_may_not_read_everything(bed: Bed) -> None:
     """Without Secrets, Nodes and ClusterPolicies an install does what it can, and says what could not be read."""
-    rules = [rule("core", "configmaps pods services namespaces"), rule("apps monitoring.coreos.com", "*")]
+    rules = [rule("core", "configmaps pods services namespaces"), rule("apps monitoring.coreos.com", "*"), LEASES]
     team = ("--kubeconfig", grant(bed, "team", rules))
     for command in (REUSE, ("status",)):
         done = kvobs(*command, *team, "-o", "json", env=bed.environment(), code=None)
@@ -100,6 +101,38 @@ def test_a_right_that_is_missing_for_one_kind(bed: Bed) -> None:
     assert "patch or create ServiceMonitor.monitoring.coreos.com in namespace theirs" in done.stderr
     assert "ConfigMap" not in done.stderr
     assert bed.api.find("v1", "ConfigMap", "kvobs", "theirs") is None
+
+
+LEASES = rule("coordination.k8s.io", "leases")
+EVERYTHING = "core apps monitoring.coreos.com nvidia.com"
+
+
+def test_rights_of_an_uninstall(bed: Bed) -> None:
+    """What an uninstall may not do is named at once, before any field is given back or any object deleted."""
+    kvobs(*REUSE, "--dcgm", "operator", env=bed.environment())
+    config = grant(bed, "reader", [rule(EVERYTHING, "*", "get list"), LEASES])
+    before = versions(settled(bed.api))
+
+    done = kvobs("uninstall", "--yes", "--kubeconfig", config, env=bed.environment(), code=3)
+    for right in (
+        "update any ClusterPolicy.nvidia.com",
+        "delete ConfigMap in namespace theirs",
+        "delete ServiceMonitor.monitoring.coreos.com in namespace theirs",
+    ):
+        assert right in done.stderr
+    assert versions(snapshot(bed.api)) == before
+
+
+def test_rights_to_take_away_what_is_no_longer_wanted(bed: Bed, tmp_path: Path) -> None:
+    """Who may apply and not delete cannot take an earlier dashboard away; that is found out before the first change."""
+    (tmp_path / "one.json").write_text(json.dumps(dashboard("one")))
+    kvobs(*REUSE, "--dashboard", tmp_path / "one.json", env=bed.environment())
+    config = grant(bed, "applier", [rule(EVERYTHING, "*", "get list patch create update"), LEASES])
+    before = versions(settled(bed.api))
+
+    done = kvobs(*REUSE, "--kubeconfig", config, env=bed.environment(), code=3)
+    assert "delete ConfigMap in namespace theirs" in done.stderr
+    assert versions(snapshot(bed.api)) == before
 
 
 # --- refusals ---

@@ -27,6 +27,7 @@ NAMESPACE = "monitoring"
 RELEASE = "kube-prometheus-stack"
 GROUP = "monitoring.coreos.com"
 CRDS = f"10 CRDs of {GROUP}"
+CRD_KIND = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 ALL = ("--delete-crds", "--delete-pvcs", "--delete-namespace")
 STORAGE = "prometheus.prometheusSpec.storageSpec.volumeClaimTemplate.spec"
 WITH_STORAGE = ("--set", f"{STORAGE}.accessModes={{ReadWriteOnce}},{STORAGE}.resources.requests.storage=1Gi")
@@ -38,6 +39,23 @@ STAYS: dict[Key, str] = {
     ("ServiceAccount", NAMESPACE, "default"): "new",
 }
 """What stays of an install unless asked: the namespace, with what Kubernetes itself puts into each; and the CRDs."""
+THEIRS: list[dict[str, Any]] = [
+    {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "precious", "namespace": NAMESPACE}},
+    {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "theirs", "namespace": NAMESPACE},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": {"app": "theirs"}},
+            "template": {
+                "metadata": {"labels": {"app": "theirs"}},
+                "spec": {"containers": [{"name": "theirs", "image": "theirs"}]},
+            },
+        },
+    },
+]
+"""What somebody else put into our namespace; no pod of it runs."""
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -94,7 +112,7 @@ def test_wait(clean: Clean) -> None:
     assert "not ready after 5 s:" in first.stderr
     assert f"Deployment {RELEASE}-grafana: 0 of 1 pods are ready (pod {RELEASE}-grafana-" in first.stderr
     assert f"ImagePullBackOff: {message})" in first.stderr
-    assert "what to do: kubectl -n monitoring get pods; then run kvobs install again" in first.stderr
+    assert "what to do: kubectl -n monitoring get pods; then run the same command again" in first.stderr
     told = json.loads(again.stdout)
     assert (told["kind"], told["error"], told["exit_code"]) == ("Error", "NotReady", 3)
     assert f"ImagePullBackOff: {message}" in told["message"]
@@ -117,7 +135,7 @@ def test_leaves_what_was_there(clean: Clean, helm: str) -> None:
     A second uninstall has nothing to do.
     """
     before = settled(clean.api)
-    crds = {key for key in before if key[0].startswith("CustomResourceDefinition") and key[2].endswith(GROUP)}
+    crds = [key for key in before if key[0].startswith("CustomResourceDefinition") and key[2].endswith(GROUP)]
     interval = before[POLICY]["spec"]["dcgmExporter"]["serviceMonitor"]["interval"]
     other = "20s" if interval == "15s" else "15s"
 
@@ -135,11 +153,10 @@ def test_leaves_what_was_there(clean: Clean, helm: str) -> None:
     definitions = {key for key in changed if key[2].endswith(GROUP) and changed[key] == "new"}
     assert {key: what for key, what in changed.items() if key not in {*theirs, *definitions, *STAYS}} == {}
     left = {each["what"]: each["how"].partition(" ")[0] for each in report["left"]}
-    if crds:
-        assert left == {f"Namespace {NAMESPACE}": "--delete-namespace"}
-    else:
-        assert len([key for key in definitions if key[0].startswith("CustomResourceDefinition")]) == 10
-        assert left == {CRDS: "--delete-crds", f"Namespace {NAMESPACE}": "--delete-namespace"}
+    assert left == {CRDS: "--delete-crds", f"Namespace {NAMESPACE}": "--delete-namespace"}
+    assert len([key for key in definitions if key[0].startswith("CustomResourceDefinition")]) == 10 - len(crds)
+    (why,) = (each["why"] for each in report["left"] if each["what"] == CRDS)
+    assert why.startswith("they were there before this install") is bool(crds)
     assert report["restored"] == []
 
     done = clean.kvobs("uninstall", *ALL, "-o", "json")
@@ -173,6 +190,55 @@ def test_volumes(clean: Clean) -> None:
     eventually(lambda: clean.api.find("v1", "Namespace", NAMESPACE) is None)
     changed = _changes(clean, before, set(STAYS))
     assert {key: what for key, what in changed.items() if not (key[2].endswith(GROUP) or key in STAYS)} == {}
+
+
+def test_what_others_would_lose(clean: Clean) -> None:
+    """Grafana's database stays with the password that it knows, for the next install; so does what others put there.
+
+    What the release made under earlier names goes with the rest; and CRDs that an earlier install brought go too,
+    as soon as nobody needs them.
+    """
+    database = f"{RELEASE}-grafana"
+    kept, renamed = ("--set", "grafana.persistence.enabled=true", "--no-wait"), ("--set", "fullnameOverride=abc")
+    kubelets = [f"{full}-kubelet" for full in (RELEASE, "abc")]
+    secrets = [f"{full}-admission" for full in (RELEASE, "abc")]
+
+    def there(kind: str, names: list[str], namespace: str) -> list[str]:
+        return [each for each in names if clean.api.find("v1", kind, each, namespace) is not None]
+
+    def identity() -> tuple[Any, ...]:
+        claim = clean.api.get("v1", "PersistentVolumeClaim", database, NAMESPACE)
+        return claim["metadata"]["uid"], clean.api.get("v1", "Secret", f"{database}-admin", NAMESPACE)["data"]
+
+    clean.kvobs("install", *kept)
+    eventually(lambda: there("Service", kubelets[:1], "kube-system"))
+    clean.kvobs("install", *kept, *renamed)
+    eventually(lambda: there("Service", kubelets, "kube-system") == kubelets)
+    assert there("Secret", secrets, NAMESPACE) == secrets
+    first = identity()
+    clean.api.apply(*THEIRS)
+
+    left = {each["what"]: each for each in _uninstalled(clean, "--delete-namespace")["left"]}
+    assert left.keys() == {
+        CRDS,
+        f"Namespace {NAMESPACE}",
+        f"PersistentVolumeClaim {NAMESPACE}/{database}",
+        f"Secret {NAMESPACE}/{database}-admin",
+    }
+    for name in ("Deployment monitoring/theirs", "PersistentVolumeClaim", "Secret monitoring/precious"):
+        assert name in left[f"Namespace {NAMESPACE}"]["why"]
+    assert left[f"PersistentVolumeClaim {NAMESPACE}/{database}"]["how"].startswith("--delete-pvcs next time")
+    assert there("Service", kubelets, "kube-system") == there("Secret", secrets, NAMESPACE) == []
+    assert identity() == first
+
+    clean.kvobs("install", *kept, helm="3")
+    assert identity() == first
+    for each in THEIRS:
+        clean.api.delete(each["apiVersion"], each["kind"], each["metadata"]["name"], NAMESPACE)
+    (left_then,) = _uninstalled(clean, "--delete-crds", "--delete-pvcs", helm="3")["left"]
+    assert left_then["what"] == f"Namespace {NAMESPACE}"
+    assert there("Secret", [f"{database}-admin"], NAMESPACE) == []
+    eventually(lambda: not [each for each in clean.api.list(*CRD_KIND) if each["spec"]["group"] == GROUP])
 
 
 def test_fields_given_back(clean: Clean) -> None:

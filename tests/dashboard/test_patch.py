@@ -32,15 +32,6 @@ def test_frozen():
         patched.references[0].now = "x"
 
 
-def test_placeholders_left():
-    """What stays in `${…}` on purpose can be asked for: other tools would empty it."""
-    links = [{"url": "/d/x?ds=${datasource:raw}&pod=${pod}&a=$b"}]
-
-    patched = patch_dashboard(board(links=links), datasources={"prometheus": "p"})
-
-    assert patched.placeholders_left() == ("${datasource:raw}", "${pod}")
-
-
 SHAPES = {
     "classic": (board(), Shape.CLASSIC, True, ()),
     "rows": ({"title": "x", "rows": []}, Shape.OLD_ROWS, True, ()),

@@ -17,7 +17,7 @@ import yaml
 
 from kvobs.settings import Settings
 from kvobs.stack.facts import Facts, Object, Prometheus
-from kvobs.stack.objects import kind_of, owned
+from kvobs.stack.objects import kind_of
 from kvobs.stack.recognise import Snapshot, facts
 from kvobs.stack.targets import monitor_of
 
@@ -88,5 +88,5 @@ def as_far_as(expected: Any, actual: Any) -> Any:
 
 def applied(facts: Facts, objects: tuple[Object, ...]) -> Facts:
     """The facts after *objects* were applied by us."""
-    ours = [monitor_of(owned(each, applyset_id="applyset-test-v1"), each["kind"]) for each in objects]
+    ours = [monitor_of(each, each["kind"], ours=True) for each in objects]
     return replace(facts, monitors=(*facts.monitors, *ours))

@@ -13,7 +13,6 @@ from kvobs.settings import Settings
 from kvobs.stack.chart import (
     datasource_of,
     grafana_of,
-    monitor_selector_labels,
     names_of,
     prometheus_of,
     sidecar_of,
@@ -190,29 +189,6 @@ def test_our_own_values(chart: Path, tmp_path: Path) -> None:
 def test_datasource(values: dict[str, Any], source: tuple[str, str] | None) -> None:
     """The datasource has the chart's uid and name, or the user's; or there is none."""
     assert datasource_of(values) == source
-
-
-@pytest.mark.parametrize(
-    ("spec", "labels"),
-    [
-        ({}, {"release": "kps"}),
-        ({"serviceMonitorSelectorNilUsesHelmValues": False}, {"release": "kps"}),
-        (
-            {"serviceMonitorSelectorNilUsesHelmValues": False, "podMonitorSelectorNilUsesHelmValues": False},
-            {},
-        ),
-        (
-            {
-                "serviceMonitorSelector": {"matchLabels": {"a": "b"}},
-                "podMonitorSelector": {"matchExpressions": [{"key": "c", "operator": "Exists"}]},
-            },
-            {"a": "b"},
-        ),
-    ],
-)
-def test_monitor_labels(spec: dict[str, Any], labels: dict[str, str]) -> None:
-    """A monitor needs the labels of both selectors: the release's own, unless all monitors or others are wanted."""
-    assert monitor_selector_labels({"prometheus": {"prometheusSpec": spec}}, "kps") == labels
 
 
 @pytest.mark.parametrize(

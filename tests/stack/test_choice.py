@@ -537,6 +537,9 @@ def test_administrator(set_values: tuple[str, ...], makes: str | None, secret: s
 
     assert target.admin_secret == makes
     assert (target.grafana.admin_secret if target.grafana else None) == secret
+    # In a Secret of ours the name is always the same; in another it has to be read.
+    if target.grafana is not None:
+        assert target.grafana.admin_user == ("admin" if makes else (secret, "admin-user"))
 
 
 @pytest.mark.parametrize(
@@ -575,12 +578,54 @@ def test_known_datasources() -> None:
     assert choose(nothing_read, Settings(datasources=("prometheus=x",))).known is None
 
 
-def test_no_value_of_the_user_is_shown() -> None:
-    """The values of the release may hold passwords, and are in no repr."""
-    target = choose(NO_CRDS, Settings(set_values=("grafana.adminPassword=hunter2",)))
+@pytest.mark.parametrize(
+    ("sources", "settings", "says"),
+    [
+        ((source("a", url="http://me:pw@thanos.x:9090/p?t=1", is_default=True), source("b", url="http://y")),
+         Settings(),
+         "Datasource Prometheus (a) is used, but its URL http://thanos.x:9090/p does not lead"),
+        ((source("a", url="http://prometheus-k8s.other:9090"),), Settings(), "prometheus-k8s.other"),
+        ((source("a", url="$PROMETHEUS"),), Settings(), "$PROMETHEUS"),
+        ((source("a", url="http://x"),), Settings(datasources=("prometheus=a",)), None),
+        ((source("a", url=""),), Settings(), None),
+        ((source("a"), source("b", url="http://x", is_default=True)), Settings(), None),
+    ],
+    ids=["the default one elsewhere", "the only one elsewhere", "a variable", "told", "not known", "one leads there"],
+)  # fmt: skip
+def test_datasource_that_leads_elsewhere(sources: Any, settings: Settings, says: str | None) -> None:
+    """A source that is taken though its address leads elsewhere is named, with the flag that decides."""
+    target = choose(stack(grafanas=(grafana(datasources=sources),)), settings)
+    notes = [each.text for each in target.notes if each.id == "datasource-elsewhere"]
 
-    assert "hunter2" not in repr(target)
+    assert len(notes) == (1 if says else 0)
+    assert all(part in notes[0] for part in (says, "mon/k8s", "--datasource prometheus=UID", "a")) if says else True
+    assert "pw" not in "".join(notes)
+
+
+def test_datasource_of_our_own_chart() -> None:
+    """The source that the chart provisions leads to its Prometheus; one that the values lead elsewhere is named."""
+    elsewhere = Settings(set_values=("grafana.sidecar.datasources.url=http://thanos.x/",))
+
+    assert choose(NO_CRDS, Settings()).notes == ()
+    assert [each.id for each in choose(NO_CRDS, elsewhere).notes] == ["datasource-elsewhere"]
+
+
+def test_no_secret_of_the_user_is_shown() -> None:
+    """Values may hold passwords, and a datasource's address too: none is in a repr, from the settings to the plan."""
+    settings = Settings(
+        values=({"grafana": {"env": {"TOKEN": "hunter2"}, "neutral": 12345678}},),
+        set_values=("grafana.adminPassword=hunter2", "grafana.other=87654321"),
+    )
+    url = "http://me:hunter2@prometheus"
+    facts = replace(NO_CRDS, grafanas=(grafana("theirs", datasources=(source(url=url),)),))
+    settings = replace(settings, stack="install")
+    target = choose(facts, settings)
+    plan = make_plan(facts, target, settings, dashboards=(), monitors=TEMPLATES)
+
+    for shown in map(repr, (settings, facts, target, plan, plan.steps, plan.record)):
+        assert not any(secret in shown for secret in ("hunter2", "12345678", "87654321")), shown
     assert target.release is not None
+    assert target.release.set_integers == ("grafana.other=87654321",)
     assert target.release.values["grafana"]["adminPassword"] == "hunter2"
 
 

@@ -36,7 +36,6 @@ def _pods(draw: st.DrawFn) -> tuple[MetricsPod, ...]:
                 labels=draw(_LABELS),
                 ports=draw(st.dictionaries(_NUMBERS, _PORT_NAMES, max_size=2)),
                 metrics_port=draw(st.one_of(_NUMBERS, st.none())),
-                recognised_by="test",
                 owner=draw(st.sampled_from(["one", "a-two"])),
             )
         )
@@ -108,7 +107,6 @@ _PROMETHEUSES = st.builds(
     pod_monitor_selector=st.sampled_from([_KPS, None]),
     pod_monitor_namespace_selector=st.sampled_from([{}, None]),
     keeps_metrics=st.just(False),
-    available=st.just(True),
     release=st.none(),
     tracked_by=st.none(),
 )

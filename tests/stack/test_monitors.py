@@ -87,4 +87,4 @@ def test_generic_monitors_come_first() -> None:
         assert each["metadata"]["namespace"] == "monitoring"
         assert each["metadata"]["labels"] == {"release": "kps"}
         assert each["spec"]["namespaceSelector"] == {"any": True}
-        assert monitor_of(each, each["kind"]).selector["matchLabels"].keys() == {"kvobs.dev/scrape"}
+        assert monitor_of(each, each["kind"], ours=True).selector["matchLabels"].keys() == {"kvobs.dev/scrape"}

@@ -90,8 +90,8 @@ def test_ownership_is_written_on_a_copy():
         "applyset.kubernetes.io/part-of": "applyset-x-v1",
     }
     assert made["data"] is given_object["data"]
-    assert is_ours(made)
-    assert not is_ours(given_object)
+    assert is_ours(made, {"applyset-x-v1"})
+    assert not is_ours(given_object, {"applyset-x-v1"})
     assert owned(made, applyset_id="applyset-x-v1", part="dashboard") == made
 
 
@@ -105,8 +105,21 @@ def test_a_member_of_another_set_is_not_taken_over():
 
 def test_an_object_without_labels_is_not_ours():
     """Null labels, as some tools write them, are no labels."""
-    assert not is_ours({"metadata": {"name": "a", "labels": None}})
-    assert is_ours({"metadata": {"labels": {MANAGED_BY: "kvobs"}}})
+    assert not is_ours({"metadata": {"name": "a", "labels": None}}, {"applyset-x-v1"})
+
+
+@pytest.mark.parametrize(
+    ("labels", "ours"),
+    [
+        ({PART_OF_LABEL: "applyset-x-v1"}, True),
+        ({PART_OF_LABEL: "applyset-other-v1", MANAGED_BY: "kvobs"}, False),
+        ({MANAGED_BY: "kvobs"}, False),
+    ],
+    ids=["a member", "of another install", "rendered and applied by somebody"],
+)
+def test_members_of_the_applyset_are_ours(labels, ours):
+    """An object is ours by the ApplySet that it belongs to; who made it does not decide it."""
+    assert is_ours({"metadata": {"name": "a", "labels": labels}}, {"applyset-x-v1"}) is ours
 
 
 def test_a_secret_is_shown_without_its_values():

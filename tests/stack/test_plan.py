@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,8 +14,7 @@ from kvobs.errors import ActionError
 from kvobs.settings import Settings
 from kvobs.stack.applyset import ABSENT, PART_OF_LABEL, ForeignField, Record, ReleaseRecord, applyset_id
 from kvobs.stack.choice import choose
-from kvobs.stack.facts import ClusterPolicy, Facts, LoadedDashboard, Object, Ref
-from kvobs.stack.leftovers import kubelet_service_in_use, leftovers, operator_crds, volumes
+from kvobs.stack.facts import ClusterPolicy, Facts, LoadedDashboard, Ref
 from kvobs.stack.objects import ref
 from kvobs.stack.plan import Plan, make_plan
 
@@ -69,7 +71,9 @@ def test_steps_for_a_stack_that_is_there() -> None:
     made = plan(stack(), None, ("b.json", board()))
 
     assert [step.id for step in made.steps] == ["monitors", "dashboards"]
-    assert made.record == Record(settings={"prometheus": "mon/k8s", "grafana": "mon/grafana"})
+    assert made.record == Record(
+        settings={"prometheus": "mon/k8s", "grafana": "mon/grafana", "uids": {"prometheus": "prom-uid"}}
+    )
 
 
 def test_a_step_without_anything_to_do_is_none() -> None:
@@ -159,6 +163,36 @@ def test_dashboard_without_uid_gets_a_lasting_one() -> None:
     assert first.startswith("kvobs-")
 
 
+@pytest.mark.parametrize(
+    ("facts", "settings", "mends"),
+    [
+        (stack(grafanas=(grafana(sidecar=replace(SIDECAR, resource="secret")),)), Settings(), "values of its release"),
+        (
+            EMPTY,
+            Settings(set_values=("grafana.sidecar.dashboards.resource=secret",)),
+            "and --set grafana.sidecar.dashboards.resource=both",
+        ),
+    ],
+    ids=["reused", "ours"],
+)
+def test_sidecar_that_reads_secrets_only(facts: Facts, settings: Settings, mends: str) -> None:
+    """No dashboard is put where nothing reads it: each is refused with the reason and the setting that mends it."""
+    made = plan(facts, settings, ("a.json", board()), ("b.json", board("c", "C")))
+
+    assert (made.dashboards, made.refused.keys()) == ((), {"a.json", "b.json"})
+    assert all("reads Secrets only" in why and mends in why for why in made.refused.values())
+    assert "dashboards" not in {step.id for step in made.steps}
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_sidecar_that_runs_at_the_start_only(early: bool) -> None:
+    """Where dashboards wait for Grafana's next start it is said, with the command."""
+    graph = grafana(sidecar=replace(SIDECAR, only_at_start=early))
+    notes = [note.text for note in plan(stack(grafanas=(graph,)), None, ("b.json", board())).notes]
+
+    assert any("kubectl -n mon rollout restart deployment/grafana" in text for text in notes) is early
+
+
 def loaded(uid: str, title: str, *, ours: bool = False) -> Facts:
     """Return a stack whose Grafana loads a dashboard already."""
     return stack(dashboards=(LoadedDashboard(uid=uid, title=title, where="mon/theirs[x.json]", ours=ours),))
@@ -181,6 +215,7 @@ def test_clashing_dashboards(facts: Facts, dashboards: list[Any], says: tuple[st
 
     assert all(part in str(refused.value) for part in says), str(refused.value)
     assert "leave one of them out" in (refused.value.hint or "")
+    assert "--grafana none" in (refused.value.hint or "")
 
 
 def test_our_own_dashboard_does_not_clash_with_itself() -> None:
@@ -201,10 +236,19 @@ def test_record_of_a_release() -> None:
     assert made.record.release == ReleaseRecord(namespace="monitoring", name="kps", chart="./chart", chart_version="")
     assert made.record.settings == {
         "namespace_created": True,
-        "full_name": "full",
-        "stack_namespace": "monitoring",
-        "kubelet_service": ["kube-system", "full-kubelet"],
-        "admission_secret": ["monitoring", "full-admission"],
+        "chart": "./chart",
+        "prometheus": "monitoring/full-prometheus",
+        "grafana": "monitoring/kps-grafana",
+        "uids": {"prometheus": "prometheus"},
+        "names": [
+            {
+                "full_name": "full",
+                "stack_namespace": "monitoring",
+                "kubelet_service": ["kube-system", "full-kubelet"],
+                "admission_secret": ["monitoring", "full-admission"],
+                "grafana": ["monitoring", "kps-grafana"],
+            }
+        ],
     }
 
 
@@ -281,7 +325,7 @@ def test_field_that_is_no_longer_wanted() -> None:
     ("facts", "settings", "says"),
     [
         (stack(prometheuses=(prometheus(keeps_metrics=False),)), Settings(), ("mon/k8s", "values of its release")),
-        (EMPTY, Settings(), ("--set prometheus.prometheusSpec.storageSpec",)),
+        (EMPTY, Settings(), ("kvobs install --set ",)),
         (stack(), Settings(), None),
     ],
     ids=["reused", "ours", "kept"],
@@ -294,100 +338,20 @@ def test_metrics_not_kept(facts: Facts, settings: Settings, says: tuple[str, ...
     assert all(part in notes[0] for part in says or ())
 
 
+def test_command_that_keeps_metrics() -> None:
+    """The command that the note prints is taken by a shell and by Helm's syntax as it stands, and mends it."""
+    (note,) = [note.text for note in plan(EMPTY).notes if note.id == "metrics-not-kept"]
+    command = note.partition("to keep them: ")[2].partition(", together")[0]
+    words = shlex.split(command)
+    given = tuple(value for flag, value in pairwise(words) if flag == "--set")
+
+    assert words[:2] == ["kvobs", "install"]
+    assert plan(EMPTY, Settings(set_values=given)).target.prometheus.keeps_metrics
+    assert "{" not in re.sub(r"'[^']*'", "", command), "a shell would expand it"
+
+
 def test_what_could_not_be_asked_is_said() -> None:
     """A right that is missing is a note of its own, not an empty answer."""
     notes = plan(stack(unasked={"Node": "list Node: not allowed"})).notes
 
     assert [note.text for note in notes if note.id == "not-asked"] == ["Node could not be read: list Node: not allowed"]
-
-
-# --- what a release leaves behind ---
-
-
-@pytest.mark.parametrize(
-    ("set_values", "left"),
-    [
-        (
-            (),
-            {
-                ("Service", "kube-system", "kps-kube-prometheus-stack-kubelet"),
-                ("Endpoints", "kube-system", "kps-kube-prometheus-stack-kubelet"),
-                ("Secret", "monitoring", "kps-kube-prometheus-stack-admission"),
-            },
-        ),
-        (
-            (
-                "fullnameOverride=f",
-                "namespaceOverride=n",
-                "prometheusOperator.kubeletService.namespace=k",
-                "prometheusOperator.kubeletService.name=s",
-            ),
-            {("Service", "k", "s"), ("Endpoints", "k", "s"), ("Secret", "n", "f-admission")},
-        ),
-        (
-            ("prometheusOperator.kubeletService.enabled=false", "prometheusOperator.admissionWebhooks.enabled=false"),
-            set(),
-        ),
-        (("prometheusOperator.enabled=false",), set()),
-    ],
-    ids=["defaults", "other names", "neither", "no operator"],
-)
-def test_leftovers(set_values: tuple[str, ...], left: set[tuple[str, str, str]]) -> None:
-    """Exactly what the operator and the hooks of that release make, by the names its values give."""
-    record = plan(EMPTY, Settings(release="kps", set_values=set_values)).record
-
-    assert {(each.kind, each.namespace, each.name) for each in leftovers(record)} == left
-
-
-def test_a_reused_stack_leaves_nothing_of_ours() -> None:
-    """Where the release is not ours, its leftovers are not ours to delete."""
-    assert leftovers(plan(stack()).record) == ()
-
-
-def operator_deployment(*args: str, going: bool = False) -> Object:
-    """Return an operator's Deployment with these arguments."""
-    metadata: dict[str, Any] = {"name": "o", "namespace": "x"}
-    if going:
-        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    return {"metadata": metadata, "spec": {"template": {"spec": {"containers": [{"args": list(args)}]}}}}
-
-
-@pytest.mark.parametrize(
-    ("deployment", "used"),
-    [
-        (operator_deployment("--kubelet-service=kube-system/full-kubelet"), True),
-        (operator_deployment("--kubelet-service=kube-system/full-kubelet", going=True), False),
-        (operator_deployment("--kubelet-service=kube-system/full-kubelet-2"), False),
-        (operator_deployment(), False),
-    ],
-    ids=["used", "by one that goes", "another", "none"],
-)
-def test_kubelet_service_of_another_operator(deployment: Object, used: bool) -> None:
-    """The kubelets' Service stays while an operator that stays keeps it."""
-    service = Ref("Service", "kube-system", "full-kubelet")
-
-    assert kubelet_service_in_use(service, [deployment]) is used
-
-
-def test_volumes_and_crds_of_the_release() -> None:
-    """Volumes are those of our Prometheus and Alertmanager, CRDs those of the operator; nobody else's."""
-
-    def claim(name: str, by: str, instance: str) -> Object:
-        labels = {"app.kubernetes.io/managed-by": by, "app.kubernetes.io/instance": instance}
-        return {"metadata": {"name": name, "labels": labels}}
-
-    record = Record(settings={"full_name": "full"})
-    claims = [
-        claim("prometheus", "prometheus-operator", "full-prometheus"),
-        claim("alertmanager", "prometheus-operator", "full-alertmanager"),
-        claim("clean", "prometheus-operator", "full"),
-        claim("theirs", "prometheus-operator", "other-prometheus"),
-        claim("helm", "Helm", "full-prometheus"),
-        {"metadata": {"name": "bare"}},
-    ]
-    crds = [
-        {"metadata": {"name": group}, "spec": {"group": group}} for group in ("monitoring.coreos.com", "nvidia.com")
-    ]
-
-    assert [each["metadata"]["name"] for each in volumes(record, claims)] == ["prometheus", "alertmanager", "clean"]
-    assert [each["metadata"]["name"] for each in operator_crds(crds)] == ["monitoring.coreos.com"]

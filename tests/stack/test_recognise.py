@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kvobs.stack.recognise import sidecar_labels
+from kvobs.settings import Settings
+from kvobs.stack.applyset import Record, applyset_id
+from kvobs.stack.objects import MANAGED_BY, PART_OF_LABEL
+from kvobs.stack.recognise import Snapshot, facts, sidecar_labels, told_grafana
 
+from .clusters import parent_in
 from .snapshots import DATA, Case, as_far_as, cases, load, plain
 
 
@@ -33,6 +37,59 @@ def test_no_datasource_content_in_messages() -> None:
 
     assert unasked
     assert "hunter2" not in str(unasked)
+
+
+OWN = {PART_OF_LABEL: applyset_id("kvobs", "mon")}
+
+
+@pytest.mark.parametrize(
+    ("parent", "labels", "namespace", "ours"),
+    [
+        ("mon", OWN, None, True),
+        ("mon", OWN, "mon", True),
+        ("mon", {}, None, False),
+        ("mon", {MANAGED_BY: "kvobs"}, None, False),
+        ("other", OWN, None, False),
+        (None, OWN, None, True),
+        (None, OWN, "other", False),
+        (None, {MANAGED_BY: "kvobs"}, None, False),
+    ],
+    ids=[
+        "member", "member, named", "nobody's", "rendered", "of another install", "the parent was deleted",
+        "of another install whose parent was deleted", "rendered, nothing installed",
+    ],
+)  # fmt: skip
+def test_what_is_ours(parent: str | None, labels: dict[str, str], namespace: str | None, ours: bool) -> None:
+    """Members of this install's ApplySet are ours, also when its parent is lost; what others apply is theirs."""
+    monitor = {"metadata": {"name": "m", "namespace": "mon", "labels": labels}, "spec": {}}
+    objects = {
+        "Prometheus.monitoring.coreos.com": [{"metadata": {"name": "p", "namespace": "mon"}}],
+        "ServiceMonitor.monitoring.coreos.com": [monitor],
+        "ConfigMap": [parent_in(parent)] if parent else [],
+    }
+    found = facts(
+        Snapshot(server_version="", kinds=frozenset(objects), objects=objects), settings=Settings(namespace=namespace)
+    )
+
+    assert [each.ours for each in found.monitors] == [ours]
+
+
+@pytest.mark.parametrize(
+    ("asked", "recorded", "named"),
+    [
+        (None, None, None),
+        ("mon/x", None, "mon/x"),
+        ("mon/x", "mon/y", "mon/x"),
+        (None, "mon/y", "mon/y"),
+        (None, "none", None),
+        ("none", "mon/y", None),
+    ],
+)
+def test_grafana_that_is_told(asked: str | None, recorded: str | None, named: str | None) -> None:
+    """What the user calls Grafana is taken as told, in this run and in later ones."""
+    parents = [parent_in("mon", Record(settings={"grafana": recorded}))] if recorded else []
+
+    assert told_grafana(parents, Settings(grafana=asked)) == named
 
 
 def _grafana(name: str, *containers: dict[str, object], init: tuple[dict[str, object], ...] = ()) -> dict[str, object]:

@@ -20,7 +20,6 @@ class Current:
     """A release as Helm tells it."""
 
     status: str = "deployed"
-    chart_name: str = "kube-prometheus-stack"
     chart_version: str = "2.0.0"
     values: dict[str, Any] = field(default_factory=lambda: {"a": 1})
 

@@ -15,6 +15,7 @@ from kvobs.adapters.helm_command import readable_json
 from kvobs.errors import UsageError
 from kvobs.stack.values import (
     deep_merge,
+    given_values,
     parse_set,
     read_values,
     same_values,
@@ -219,3 +220,90 @@ class TestStackValues:
 
         dashboards = stack_values(user, admin_secret="s")["grafana"]["sidecar"]["dashboards"]
         assert dashboards == {"folderAnnotation": None, "provider": {"foldersFromFilesStructure": True}}
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        {},
+        {"a": {"b": [1, 2000000], "c": None}, "d": 1.5},
+        {"grafana": {"enabled": False, "admin": {"existingSecret": "s"}}},
+        {"grafana": {"adminPassword": "x", "persistence": {"enabled": True}}},
+        {"grafana": {"admin": {"existingSecret": "mine", "userKey": "admin-user", "passwordKey": "pw"}}},
+        {"grafana": {"admin": {"userKey": "u"}}},
+        {"grafana": {"sidecar": {"dashboards": {"folderAnnotation": None}}}},
+        {"grafana": {"sidecar": {"dashboards": {"folderAnnotation": "mine"}}}},
+        {"grafana": {"sidecar": {"dashboards": {"provider": {"folder": "F", "foldersFromFilesStructure": True}}}}},
+    ],
+    ids=str,
+)
+def test_values_of_a_release_are_the_users(user: dict[str, Any]) -> None:
+    """What a release stores is taken apart into the user's part and ours, so that a later run makes the same of it."""
+    stored = json.loads(json.dumps(stack_values(user, admin_secret="s")))
+    given = given_values(stored, admin_secret="s")
+
+    assert given == user
+    assert same_values(stack_values(given, admin_secret="s"), stored)
+    assert wants_admin_secret(given) == wants_admin_secret(user)
+
+
+def test_what_kvobs_puts_under_them_moves_on() -> None:
+    """A release that an older kvobs made without folders gets them: what was ours then is not the user's now."""
+    stored = {"grafana": {"admin": {"existingSecret": "s", "userKey": "admin-user", "passwordKey": "admin-password"}}}
+
+    assert given_values(stored, admin_secret="s") == {}
+    assert wants_admin_secret(given_values(stored, admin_secret="s"))
+
+
+def test_numbers_of_a_release_stay_whole() -> None:
+    """A large number that a release stores reaches a chart as a number, as it did when `--set` said it."""
+    given = given_values({"limit": 1000000, "list": [{"size": 2**40}], "small": 7}, admin_secret="s")
+
+    assert set_integers(deep_merge(given), ()) == ("limit=1000000", f"list[0].size={2**40}")
+    assert json.loads(json.dumps(given)) == {"limit": 1000000, "list": [{"size": 2**40}], "small": 7}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["grafana.adminPassword=12345678", "a.token=12345678", "secret.inner[0].x=12345678", "tokens[0]=12345678"],
+)
+def test_no_number_below_a_secret_name_is_an_argument(expression: str) -> None:
+    """A password of digits travels in the document, as any other password does."""
+    assert set_integers({}, [expression, "max=12345678"]) == ("max=12345678",)
+    assert set_integers(given_values(user_values((), [expression]), admin_secret="s"), ()) == ()
+
+    @pytest.mark.parametrize(
+        ("persistence", "kept"),
+        [
+            ({"enabled": True}, True),
+            ({"enabled": True, "type": "pvc", "size": "1Gi"}, True),
+            ({"enabled": True, "annotations": {"team": "a"}}, True),
+            ({"enabled": True, "annotations": {"helm.sh/resource-policy": "delete"}}, False),
+            ({"enabled": True, "type": "sts"}, False),
+            ({"enabled": True, "existingClaim": "mine"}, False),
+            ({"enabled": False}, False),
+            ({"size": "1Gi"}, False),
+        ],
+        ids=["on", "with its type", "other annotations", "the user's own", "sts", "a claim of theirs", "off", "unsaid"],
+    )
+    def test_the_claim_of_grafana(self, persistence: dict[str, Any], kept: bool) -> None:
+        """Helm keeps a claim that it would delete with the release; other values are as the user gave them."""
+        made = stack_values({"grafana": {"persistence": persistence}}, admin_secret="s")["grafana"]["persistence"]
+
+        annotations = made.get("annotations", {})
+        assert (annotations.get("helm.sh/resource-policy") == "keep") is kept
+        ours = {"helm.sh/resource-policy": "keep"} if kept else {}
+        given = persistence.get("annotations", {})
+        assert made == {**persistence, **({"annotations": {**ours, **given}} if ours or given else {})}
+
+    def test_a_stateful_grafana_keeps_its_claim_itself(self) -> None:
+        """What a StatefulSet makes is no object of the release, and its template cannot be changed later."""
+        grafana = {"useStatefulSet": True, "persistence": {"enabled": True}}
+
+        assert stack_values({"grafana": grafana}, admin_secret=None)["grafana"]["persistence"] == {"enabled": True}
+
+    def test_the_claim_is_kvobs_own_matter_later_too(self) -> None:
+        """Of the stored values, the annotation is not taken for the user's: it goes when persistence does."""
+        given = {"grafana": {"persistence": {"enabled": True}}}
+
+        assert given_values(stack_values(given, admin_secret="s"), admin_secret="s") == given

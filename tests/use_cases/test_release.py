@@ -9,8 +9,12 @@ import pytest
 
 from kvobs.adapters.helm import ChartInfo, HelmRelease
 from kvobs.errors import Undecided, UsageError
-from kvobs.stack.choice import DesiredRelease
-from kvobs.use_cases.release import pending_release
+from kvobs.settings import Settings
+from kvobs.stack.applyset import Record, ReleaseRecord
+from kvobs.stack.choice import DesiredRelease, choose
+from kvobs.stack.values import stack_values
+from kvobs.use_cases.release import pending_release, with_values_of_release
+from tests.stack.clusters import after_helm, cluster
 
 
 @dataclass
@@ -33,7 +37,7 @@ class ReadOnlyHelm:
     def chart(self, ref: str, version: str | None = None) -> ChartInfo:
         """Say which version the chart has, whatever was asked for: as Helm does of a folder."""
         self.asked.append(version)
-        return ChartInfo(name="kube-prometheus-stack", version=self.chart_version, app_version=None)
+        return ChartInfo(name="kube-prometheus-stack", version=self.chart_version)
 
 
 def desired(version: str | None, **values: Any) -> DesiredRelease:
@@ -43,9 +47,7 @@ def desired(version: str | None, **values: Any) -> DesiredRelease:
 
 def deployed(version: str = "88.5.3", status: str = "deployed", **values: Any) -> HelmRelease:
     """Return a release that is there."""
-    return HelmRelease(
-        name="r", namespace="m", revision=1, status=status, chart_name="c", chart_version=version, values=values
-    )
+    return HelmRelease(name="r", namespace="m", revision=1, status=status, chart_version=version, values=values)
 
 
 CASES = [
@@ -85,3 +87,53 @@ def test_a_release_that_is_not_recorded() -> None:
         helm = ReadOnlyHelm(current=deployed(status=status))
         with pytest.raises(Undecided, match="kvobs did not make it"):
             pending_release(helm, desired("88.5.3"), recorded=False)  # type: ignore[arg-type]
+
+
+OURS = Record(release=ReleaseRecord(namespace="m", name="r", chart="c", chart_version="88.5.3"))
+GIVEN = {"prometheus": {"prometheusSpec": {"retention": "9d"}}, "grafana": {"env": {"TOKEN": "hunter2"}}}
+STORED = stack_values(GIVEN, admin_secret="r-grafana-admin")
+
+
+def test_values_of_an_earlier_run_are_kept() -> None:
+    """A run without values keeps the user's, changes nothing, keeps our Secret, and says what it keeps."""
+    helm = ReadOnlyHelm(current=deployed(**STORED))
+    settings, (note,) = with_values_of_release(Settings(), OURS, helm)  # type: ignore[arg-type]
+    facts = after_helm(cluster(kinds=frozenset()), name="r", namespace="m", values=STORED, record=OURS)
+    target = choose(facts, settings)
+
+    assert target.release is not None
+    assert pending_release(helm, target.release, recorded=True).action == "keep"  # type: ignore[arg-type]
+    assert target.admin_secret == "r-grafana-admin"
+    assert settings.values == (GIVEN,)
+    assert "(grafana, prometheus)" in note.text
+    assert "hunter2" not in repr(settings) + note.text
+
+
+@pytest.mark.parametrize(
+    ("record", "settings", "current"),
+    [
+        (Record(), Settings(), deployed(a=1)),
+        (OURS, Settings(set_values=("b=2",)), deployed(a=1)),
+        (OURS, Settings(values=({},)), deployed(a=1)),
+        (OURS, Settings(), None),
+        (OURS, Settings(), deployed(**stack_values({}, admin_secret="r-grafana-admin"))),
+    ],
+    ids=["no release of ours", "other values", "an empty file", "not there", "ours only"],
+)
+def test_nothing_is_kept(record: Record, settings: Settings, current: HelmRelease | None) -> None:
+    """Whoever gives values gives all of them; without values of the user's own there is nothing to keep."""
+    helm = ReadOnlyHelm(current=current)
+
+    assert with_values_of_release(settings, record, helm) == (settings, ())  # type: ignore[arg-type]
+
+
+def test_a_release_that_moves_on() -> None:
+    """What was found out is out of date once the release stands otherwise, unless there is nothing to do."""
+    helm = ReadOnlyHelm()
+    pending = pending_release(helm, desired("88.5.3"), recorded=True)  # type: ignore[arg-type]
+    assert not pending.outdated()
+    helm.current = deployed()
+    assert pending.outdated()
+    pending = pending_release(helm, desired("88.5.3"), recorded=True)  # type: ignore[arg-type]
+    helm.current = deployed(a=1)
+    assert (pending.action, pending.outdated()) == ("keep", False)

@@ -1,0 +1,212 @@
+"""Two kvobs on one cluster at the same time: one acts, the other waits for it, and both end as one after the other."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+import kvobs as library
+from kvobs.adapters.helm import ChartInfo, Helm
+from kvobs.settings import Settings
+from tests.cluster.api import Object, eventually
+from tests.cluster.bed import Bed
+from tests.cluster.commands import Running, kvobs
+from tests.cluster.snapshots import Key, Snapshot, settled, versions
+from tests.cluster.test_interruption import HOOK, INSTALL, lasting, made, pending, releases, remove
+
+ELSEWHERE = "elsewhere/17/0"
+WAITS = "  another kvobs ("
+EVERYTHING = ("uninstall", "--yes", "--delete-namespace")
+
+
+@pytest.fixture(scope="module")
+def bed() -> Iterator[Bed]:
+    """A cluster with nothing on it but CRDs."""
+    with Bed(gpu=False) as empty:
+        empty.apply_crds("prometheus-operator")
+        yield empty
+
+
+@pytest.fixture(scope="module")
+def alone(bed: Bed) -> tuple[dict[Key, Any], Snapshot]:
+    """What one install makes that is alone on an empty cluster, which is empty again afterwards."""
+    before = lasting(settled(bed.api))
+    kvobs(*INSTALL, env=bed.environment())
+    whole = made(settled(bed.api), before)
+    remove(bed)
+    return whole, before
+
+
+def lease(bed: Bed) -> Object | None:
+    """Return the Lease."""
+    return bed.api.find("coordination.k8s.io/v1", "Lease", "kvobs", "monitoring")
+
+
+@contextmanager
+def begun(bed: Bed, *more: str) -> Iterator[Running]:
+    """Have an install in the midst of Helm's work; it goes on afterwards."""
+    bed.hold(HOOK)
+    try:
+        running = Running(*INSTALL, *more, env=bed.environment())
+        eventually(lambda: pending(bed, "pending-install"))
+        yield running
+    finally:
+        bed.release(HOOK)
+
+
+def test_two_installs_started_together(bed: Bed, alone: tuple[dict[Key, Any], Snapshot]) -> None:
+    """Both end well and leave what one leaves: one release, installed once; and no Lease."""
+    whole, before = alone
+    both = [Running(*INSTALL, "-o", "json", env=bed.environment()) for _ in range(2)]
+    ends = [(*running.process.communicate(timeout=120), running.process.returncode) for running in both]
+
+    assert [code for _, _, code in ends] == [0, 0], ends
+    outcomes = [{step["id"]: step["outcome"] for step in json.loads(report)["steps"]} for report, _, _ in ends]
+    assert sorted(each["release"] for each in outcomes) == ["changed", "unchanged"]
+    assert made(settled(bed.api), before) == whole
+    assert releases(bed) == [("1", "deployed")]
+    assert lease(bed) is None
+    remove(bed)
+
+
+def test_a_second_install_amid_the_first(bed: Bed, alone: tuple[dict[Key, Any], Snapshot]) -> None:
+    """A release that another run is installing is not taken for one that was left pending: it is waited for."""
+    whole, before = alone
+    with begun(bed) as first:
+        second = Running(*INSTALL, env=bed.environment())
+        second.until(WAITS)
+        assert f", pid {first.process.pid}, since 20" in second.said[-1]
+    assert (first.end(), second.end()) == (0, 0)
+
+    assert "look at what another kvobs did" in "".join(second.said)
+    assert releases(bed) == [("1", "deployed")]
+    assert made(settled(bed.api), before) == whole
+    assert lease(bed) is None
+    remove(bed)
+
+
+def test_an_uninstall_amid_an_install(bed: Bed, alone: tuple[dict[Key, Any], Snapshot]) -> None:
+    """It waits until there is something whole to take away; then nothing is left, the Lease's namespace included."""
+    _, before = alone
+    with begun(bed) as install:
+        uninstall = Running(*EVERYTHING, env=bed.environment())
+        uninstall.until(WAITS)
+    assert (install.end(), uninstall.end()) == (0, 0)
+
+    eventually(lambda: bed.api.find("v1", "Namespace", "monitoring") is None)
+    assert made(settled(bed.api), before) == {}
+
+
+def test_one_that_came_and_went(bed: Bed, alone: tuple[dict[Key, Any], Snapshot]) -> None:
+    """What another run did between our look and our turn is looked at, though nobody had to be waited for."""
+    whole, before = alone
+
+    class Slow(Helm):
+        """Takes as long to fetch a chart as the other run takes."""
+
+        came = False
+
+        def chart(self, ref: str, version: str | None = None) -> ChartInfo:
+            if not self.came:
+                self.came = True
+                kvobs(*INSTALL, env=bed.environment())
+            return super().chart(ref, version)
+
+    values = tuple(INSTALL[at + 1] for at, word in enumerate(INSTALL) if word == "--set")
+    chart = INSTALL[INSTALL.index("--chart") + 1]
+    helm = Slow(kubeconfig=str(bed.kubeconfig), environment=bed.environment(), executable=str(bed.helm()))
+    settings = Settings(kubeconfig=str(bed.kubeconfig), chart=chart, set_values=values, wait=False)
+
+    assert not library.install(settings, helm=helm).changed
+    assert helm.came
+    assert releases(bed) == [("1", "deployed")]
+    assert made(settled(bed.api), before) == whole
+    remove(bed)
+
+
+def test_the_first_is_killed(bed: Bed, alone: tuple[dict[Key, Any], Snapshot]) -> None:
+    """A run of this machine that is no more is not waited for, though its Lease is still there."""
+    whole, before = alone
+    with begun(bed) as first:
+        first.cut_power()
+        held = lease(bed)
+        assert held is not None
+        assert f"/{first.process.pid}/" in held["spec"]["holderIdentity"]
+
+    done = kvobs(*INSTALL, env=bed.environment())
+    assert "waiting" not in done.stderr
+    assert made(settled(bed.api), before) == whole
+    assert releases(bed) == [("1", "deployed")]
+    assert lease(bed) is None
+
+
+@contextmanager
+def at_work_elsewhere(bed: Bed, *, renewals: int) -> Iterator[None]:
+    """Have a Lease that a machine elsewhere renews every second for a while, with a clock that is an hour late."""
+    started = datetime.now(UTC).timestamp() - 3600
+
+    def stamp(after_s: float) -> str:
+        return datetime.fromtimestamp(started + after_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+    spec = {"holderIdentity": ELSEWHERE, "leaseDurationSeconds": 15, "acquireTime": stamp(0), "renewTime": stamp(0)}
+    metadata = {"name": "kvobs", "namespace": "monitoring"}
+    held = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+    bed.api.create(held)
+    stopped = threading.Event()
+
+    def renew() -> None:
+        for number in range(1, renewals + 1):
+            if stopped.wait(1):
+                return
+            bed.api.merge(held, {"spec": {"renewTime": stamp(number)}})
+
+    renewing = threading.Thread(target=renew)
+    renewing.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        renewing.join()
+
+
+def test_a_holder_elsewhere(bed: Bed) -> None:
+    """One on another machine is named when time is up, and nothing is changed; once it stands still, it is replaced."""
+    kvobs(*INSTALL, env=bed.environment())
+    before = versions(settled(bed.api))
+    with at_work_elsewhere(bed, renewals=10):
+        done = kvobs(*INSTALL, "--timeout", "1s", env=bed.environment(), code=3)
+        assert "kvobs: another kvobs (elsewhere, pid 17, since 20" in done.stderr
+        assert "is still at work in namespace monitoring after 1 s" in done.stderr
+        assert "what to do: let it end" in done.stderr
+        assert versions(settled(bed.api)) == before
+        begin = time.monotonic()
+        done = kvobs(*EVERYTHING, env=bed.environment())
+    assert WAITS in done.stderr
+    assert time.monotonic() - begin > 15
+    eventually(lambda: bed.api.find("v1", "Namespace", "monitoring") is None)
+
+
+def test_the_lease_is_taken_away(bed: Bed) -> None:
+    """A run that has lost its Lease to another begins no further step, and says whose it is; that one's stays."""
+    with begun(bed) as running:
+        held = lease(bed)
+        assert held is not None
+        bed.api.merge(held, {"spec": {"holderIdentity": ELSEWHERE}})
+        # It looks at its Lease every 5 s; Helm ends no sooner than we let it.
+        time.sleep(6)
+    assert running.end() == 3
+    said = "".join(running.said)
+    assert "lost the lease monitoring/kvobs to another kvobs (elsewhere, pid 17, since " in said
+    assert "look at the installed stack" not in said
+    held = lease(bed)
+    assert held is not None
+    assert held["spec"]["holderIdentity"] == ELSEWHERE
+    bed.api.delete("coordination.k8s.io/v1", "Lease", "kvobs", "monitoring")
+    remove(bed)
