@@ -225,10 +225,11 @@ def uninstall(
         bool, typer.Option("--delete-crds", help="Delete the operator's CRDs too, if nothing else uses them.")
     ] = False,
     delete_pvcs: Annotated[
-        bool, typer.Option("--delete-pvcs", help="Delete the stack's volumes: metrics are lost.")
+        bool, typer.Option("--delete-pvcs", help="Delete the volumes too: metrics and Grafana's database are lost.")
     ] = False,
     delete_namespace: Annotated[
-        bool, typer.Option("--delete-namespace", help="Delete the namespace too, if kvobs made it.")
+        bool,
+        typer.Option("--delete-namespace", help="Delete the namespace too, if kvobs made it and it is empty."),
     ] = False,
     helm: HelmPath = "helm",
     timeout: Timeout = "10m",

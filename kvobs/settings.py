@@ -5,6 +5,7 @@ The command line (or a script) makes one `Settings` and passes it on; nothing be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,6 +19,9 @@ DEFAULT_RELEASE = "kube-prometheus-stack"
 
 Stack = Literal["auto", "install", "reuse"]
 Dcgm = Literal["auto", "operator", "exporter", "none"]
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+"""A DNS label (RFC 1123), which names a namespace; Helm takes 53 characters for a release."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +90,12 @@ class Settings:
             namespace, slash, name = given.partition("/")
             if not (namespace and slash and name) or "/" in name:
                 raise UsageError(f"{flag}: {given!r} is not NAMESPACE/NAME", hint="for example: monitoring/k8s")
+        for flag, name, longest in (("namespace", self.namespace, 63), ("release", self.release, 53)):
+            if name is not None and not (len(name) <= longest and _NAME.fullmatch(name)):
+                raise UsageError(
+                    f"--{flag}: {name!r} is no name that Kubernetes takes",
+                    hint=f"small letters, digits and '-', at most {longest}, a letter or digit at both ends",
+                )
         if self.timeout_s <= 0 or self.request_timeout_s <= 0:
             raise UsageError("a time-out must be more than 0 seconds", hint="for example --timeout 10m")
 

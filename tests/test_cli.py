@@ -122,6 +122,8 @@ EXITS = [
     (("status",), 4, "kubeconfig"),
     (("install", "--values", "/nonexistent.yaml"), 2, "/nonexistent.yaml"),
     (("render", "--set", "a[b]=1"), 2, "a[b]="),
+    (("render", "-n", "Bad Namespace"), 2, "no name that Kubernetes takes"),
+    (("install", "--release", "x" * 54), 2, "no name that Kubernetes takes"),
     (("render", "--datasource", "prometheus"), 2, "TYPE=UID"),
     (("patch", "/nonexistent.json"), 1, "/nonexistent.json"),
 ]

@@ -30,6 +30,21 @@ class Datasource(NamedTuple):
     name: str = ""
 
 
+def read_datasource(text: str) -> tuple[str, Datasource]:
+    """Read TYPE=UID[:NAME], the value of `--datasource`; raises `UsageError`.
+
+    >>> read_datasource("prometheus=abc:Main")
+    ('prometheus', Datasource(uid='abc', name='Main'))
+    """
+    plugin, _, rest = text.partition("=")
+    uid, _, name = rest.partition(":")
+    if not plugin or not uid:
+        raise UsageError(
+            f"--datasource {text!r} is not TYPE=UID or TYPE=UID:NAME", hint="for example prometheus=prometheus"
+        )
+    return plugin, Datasource(uid, name)
+
+
 class Sources:
     """What `patch_dashboard` was told about data sources.
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..errors import Undecided, UsageError
+from ..dashboard.datasources import read_datasource
+from ..errors import Undecided
 from ..settings import Settings
 from .facts import DatasourceFact, Grafana, Prometheus
 from .notes import Note
@@ -111,14 +112,8 @@ def leads_to(url: str, prometheus: Prometheus, *, seen_from: str) -> bool:
 
 def given_datasources(settings: Settings) -> dict[str, tuple[str, str | None]]:
     """Read `--datasource TYPE=UID[:NAME]`; raises `UsageError`."""
-    given: dict[str, tuple[str, str | None]] = {}
-    for text in settings.datasources:
-        kind, equals, rest = text.partition("=")
-        uid, _, name = rest.partition(":")
-        if not (kind and equals and uid):
-            raise UsageError(f"--datasource {text!r} is not TYPE=UID or TYPE=UID:NAME", hint="prometheus=abc123")
-        given[kind] = (uid, name or None)
-    return given
+    given = map(read_datasource, settings.datasources)
+    return {kind: (source.uid, source.name or None) for kind, source in given}
 
 
 def known_datasources(grafana: Grafana | None) -> tuple[Mapping[str, Any], ...] | None:

@@ -169,7 +169,7 @@ def install(
                     f"another kvobs has ended, and namespace {namespace} is no longer where this one would install",
                     hint=f"run the same command again; with --namespace {namespace} it goes there in any case",
                 )
-        results += _act(cluster, plan, facts, progress, only=("secret",))
+        results += _act(cluster, plan, progress, only=("secret",))
         if pending is not None:
             progress.step(pending.title)
             changed, detail = pending.carry_out(timeout_s=settings.timeout_s, on_line=progress.state)
@@ -180,7 +180,7 @@ def install(
                 progress.step("look at the installed stack")
                 facts = look(cluster, settings)
                 plan = planned(facts)
-        results += _act(cluster, plan, facts, progress, only=("monitors", "dcgm", "dashboards"))
+        results += _act(cluster, plan, progress, only=("monitors", "dcgm", "dashboards"))
         results += _tidy(cluster, plan, progress)
         if settings.wait:
             progress.step("wait until everything is ready")
@@ -199,7 +199,7 @@ def _make_namespace(cluster: Cluster, plan: Plan, progress: Progress) -> list[St
     return results
 
 
-def _act(cluster: Cluster, plan: Plan, facts: Facts, progress: Progress, *, only: Sequence[str]) -> list[StepResult]:
+def _act(cluster: Cluster, plan: Plan, progress: Progress, *, only: Sequence[str]) -> list[StepResult]:
     """Write the ApplySet parent, then do the steps whose id is among *only*."""
     namespace = plan.target.namespace
     applyset = applyset_id(PARENT_NAME, namespace)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..adapters.sources import STDIN, found, read_bytes, write_atomic
-from ..dashboard.datasources import Datasource, Sources
+from ..dashboard.datasources import Sources, read_datasource
 from ..dashboard.jsontext import JsonText, read_json, write_json
 from ..dashboard.patch import PatchedDashboard
 from ..dashboard.patch import patch as patch_document
@@ -95,7 +95,7 @@ def patch(settings: PatchSettings) -> PatchReport:
     """Patch every dashboard that the settings name; raise UsageError where they make no sense together."""
     places = _places(settings)
     sources = Sources(
-        datasources=dict(map(_datasource, settings.datasources)),
+        datasources=dict(map(read_datasource, settings.datasources)),
         inputs=dict(map(_input, settings.inputs)),
         known=settings.known,
         remap_foreign=settings.remap_foreign,
@@ -235,17 +235,6 @@ def _check_places(places: Sequence[tuple[str, str | KvobsError | None]], setting
                 f"{claimed[real]} and {source} would both be written to {place}", hint="rename one of them"
             )
         claimed[real] = source
-
-
-def _datasource(text: str) -> tuple[str, Datasource]:
-    plugin, _, rest = text.partition("=")
-    uid, _, name = rest.partition(":")
-    if not plugin or not uid:
-        raise UsageError(
-            f"--datasource {text!r} is not TYPE=UID or TYPE=UID:NAME",
-            hint="for example prometheus=prometheus",
-        )
-    return plugin, Datasource(uid, name)
 
 
 def _input(text: str) -> tuple[str, str]:
