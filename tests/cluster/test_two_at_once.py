@@ -18,8 +18,8 @@ from kvobs.settings import Settings
 from tests.cluster.api import Object, eventually
 from tests.cluster.bed import Bed
 from tests.cluster.commands import Running, kvobs
+from tests.cluster.lean import HOOK, INSTALL, empty_cluster, made, pending, releases, remove, whole_install
 from tests.cluster.snapshots import Key, Snapshot, settled, versions
-from tests.cluster.test_interruption import HOOK, INSTALL, lasting, made, pending, releases, remove
 
 ELSEWHERE = "elsewhere/17/0"
 WAITS = "  another kvobs ("
@@ -28,20 +28,15 @@ EVERYTHING = ("uninstall", "--yes", "--delete-namespace")
 
 @pytest.fixture(scope="module")
 def bed() -> Iterator[Bed]:
-    """A cluster with nothing on it but CRDs."""
-    with Bed(gpu=False) as empty:
-        empty.apply_crds("prometheus-operator")
+    """An empty cluster."""
+    with empty_cluster() as empty:
         yield empty
 
 
 @pytest.fixture(scope="module")
 def alone(bed: Bed) -> tuple[dict[Key, Any], Snapshot]:
-    """What one install makes that is alone on an empty cluster, which is empty again afterwards."""
-    before = lasting(settled(bed.api))
-    kvobs(*INSTALL, env=bed.environment())
-    whole = made(settled(bed.api), before)
-    remove(bed)
-    return whole, before
+    """What one install makes that is alone."""
+    return whole_install(bed)
 
 
 def lease(bed: Bed) -> Object | None:
