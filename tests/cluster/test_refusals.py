@@ -140,7 +140,9 @@ def test_rights_to_take_away_what_is_no_longer_wanted(bed: Bed, tmp_path: Path) 
 
 @contextmanager
 def applied(bed: Bed, *objects: Object, refuses: str, namespace: str = "default") -> Iterator[None]:
-    """Have objects on the cluster that refuse a ConfigMap labelled as a dashboard, from when they do so."""
+    """Have objects on the cluster that refuse a ConfigMap labelled as a dashboard: from when they do until they no
+    longer do. The API server takes up and drops a policy a moment after its object comes and goes.
+    """
     bed.api.apply(*objects)
     probe = {
         "apiVersion": "v1",
@@ -164,6 +166,7 @@ def applied(bed: Bed, *objects: Object, refuses: str, namespace: str = "default"
             bed.api.delete(
                 each["apiVersion"], each["kind"], each["metadata"]["name"], each["metadata"].get("namespace")
             )
+        eventually(lambda: not refused())
 
 
 POLICY = [
@@ -247,6 +250,21 @@ def silent_webhook(bed: Bed, *, timeout_s: int) -> Iterator[None]:
             yield
         finally:
             bed.api.delete(ADMISSION, kind, "silent")
+            eventually(lambda: _takes_monitors(bed))
+
+
+def _takes_monitors(bed: Bed) -> bool:
+    """Whether a monitor can be made; the API server asks a webhook for a moment after it was deleted."""
+    at = {"name": "probe", "namespace": "default"}
+    kind, version = "ServiceMonitor", "monitoring.coreos.com/v1"
+    try:
+        bed.api.create(
+            {"apiVersion": version, "kind": kind, "metadata": at, "spec": {"selector": {}, "endpoints": []}}
+        )
+    except ApiError:
+        return False
+    bed.api.delete(version, kind, "probe", "default")
+    return True
 
 
 def test_a_webhook_that_does_not_answer(bed: Bed) -> None:
