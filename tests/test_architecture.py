@@ -122,7 +122,7 @@ def test_each_outside_library_has_one_home(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_only_the_command_line_writes_to_the_standard_streams(path: Path) -> None:
-    """Nobody prints but cli.py; progress is given the stream that it writes to."""
+    """Nobody prints but the command line; progress is given the stream that it writes to."""
     if room(path) == "cli":
         return
     for node in ast.walk(ast.parse(path.read_text())):

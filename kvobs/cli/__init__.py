@@ -1,0 +1,24 @@
+"""The command line: each command parses, calls one use case, prints its report and exits with its code.
+
+Nothing but this package and the standard library is loaded before a command runs, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+from typing import NoReturn
+
+from .app import app as app
+
+
+def main() -> NoReturn:
+    """Run the command line; the only place that exits."""
+    # A termination by a supervisor is an interruption too: Helm is stopped and the exit code says so.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # JSON and YAML are UTF-8 in every locale; a file name that is none is shown with escapes.
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    app(prog_name="kvobs")
+    sys.exit(0)
