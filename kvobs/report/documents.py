@@ -1,0 +1,68 @@
+"""Reports as documents for programs: they carry `kind` and `version`, and only grow within one version.
+
+A `None` is a fact that is not there, an empty list one that was looked for and is empty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from ..errors import KvobsError
+from ..stack.facts import Ref
+from ..stack.manifests import to_yaml as objects_to_yaml
+from ..stack.objects import hidden
+from ..use_cases.render import Rendered
+
+VERSION = 1
+
+
+def to_document(report: Any) -> dict[str, Any]:
+    """Return *report* as plain values, with its kind, the version of the form, and its exit code."""
+    if isinstance(report, Rendered) and not report.files:
+        return {"apiVersion": "v1", "kind": "List", "items": [dict(hidden(each)) for each in report.objects]}
+    body = _plain(report)
+    return {"kind": type(report).__name__, "version": VERSION, "exit_code": report.exit_code, **body}
+
+
+def error_document(error: KvobsError) -> dict[str, Any]:
+    """Return *error* as plain values, in the same form as a report."""
+    return {
+        "kind": "Error",
+        "version": VERSION,
+        "exit_code": error.exit_code,
+        "error": type(error).__name__,
+        "message": str(error),
+        "hint": error.hint,
+    }
+
+
+def to_json(document: Mapping[str, Any]) -> str:
+    """Return *document* as JSON, indented by two."""
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def to_yaml(document: Mapping[str, Any]) -> str:
+    """Return *document* as YAML; a list of objects as a stream of them, as kubectl takes it."""
+    if document.get("kind") == "List":
+        return objects_to_yaml(document["items"])
+    import yaml
+
+    return yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Ref):
+        return {"kind": value.kind, "namespace": value.namespace, "name": value.name}
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value) if each.repr}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(each) for each in value]
+    return value
