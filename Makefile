@@ -4,12 +4,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+LOCK := tests/requirements.lock
+
+.PHONY: demo test lint audit pythons bench lock clean
 .DEFAULT_GOAL := test
 
-$(VENV)/.installed: pyproject.toml
+# From the lock, byte for byte; the project itself is one path, which needs nothing more.
+$(VENV)/.installed: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # The whole main job on a control plane of its own; the first time it builds that, which takes about ten minutes.
@@ -24,8 +28,21 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The tests that need no cluster, on the other Pythons that kvobs is for, as far as they are here.
+pythons: $(VENV)/.installed
+	$(BIN)/python -m tests.pythons
+
+# Known faults in what the lock pins.
+audit: $(VENV)/.installed
+	$(BIN)/python -m tests.audit
+
 bench: $(VENV)/.installed
 	$(BIN)/python -m tests.bench.patch
+
+# Pin anew what pyproject.toml asks for, for every Python that it allows. Older pins stay where they still do.
+lock: $(VENV)/.installed
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command 'make lock' --extra test --output-file $(LOCK) pyproject.toml
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -11,6 +11,7 @@ import sys
 from typing import NoReturn
 
 from .app import app as app
+from .kubectl import program
 
 
 def main() -> NoReturn:
@@ -20,5 +21,5 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # JSON and YAML are UTF-8 in every locale; a file name that is none is shown with escapes.
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-    app(prog_name="kvobs")
+    app(prog_name=program())
     sys.exit(0)

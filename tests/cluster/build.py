@@ -91,6 +91,12 @@ PROGRAMS = {
         executable="helm",
         variables=("helm.sh/helm/v3/internal/version.version=v3.22.0",),
     ),
+    "kubectl": Program(
+        folder="kubectl",
+        package=".",
+        executable="kubectl",
+        variables=(f"k8s.io/component-base/version.gitVersion=v{KUBERNETES_VERSION}",),
+    ),
     "registry": Program(
         folder="registry",
         package="github.com/google/go-containerregistry/cmd/registry",
