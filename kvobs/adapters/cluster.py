@@ -55,15 +55,17 @@ class Cluster:
         context: str | None = None,
         *,
         request_timeout_s: float = 30.0,
+        insecure: bool = False,
         environ: Mapping[str, str] | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> Cluster:
         """The cluster that kubectl would talk to: by the given file, $KUBECONFIG, ~/.kube/config, or the pod.
 
+        With `insecure` its certificate is not verified.
         Nothing is asked yet, but a login plugin runs. KubeconfigError says what is wrong with the
         configuration, Unauthenticated that the plugin gives no credentials.
         """
-        access = find_access(kubeconfig, context, environ=environ)
+        access = find_access(kubeconfig, context, environ=environ, insecure=insecure)
         return cls(ApiServer(access, request_timeout_s=request_timeout_s, sleep=sleep))
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -58,22 +58,33 @@ class Access:
 
 
 def find_access(
-    kubeconfig: str | None = None, context: str | None = None, *, environ: Mapping[str, str] | None = None
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    insecure: bool = False,
 ) -> Access:
     """The access that kubectl would use: the given file, $KUBECONFIG, ~/.kube/config, the pod's own account.
 
-    KubeconfigError says which file and what is wrong in it; `Unauthenticated` that a login plugin failed.
+    With `insecure` the server's certificate is not verified. KubeconfigError says which file and what is wrong in
+    it; `Unauthenticated` that a login plugin failed.
     """
     environ = os.environ if environ is None else environ
     paths = _existing(kubeconfig, environ)
     if paths:
-        return _Kubeconfig.read(paths).access(context, kubeconfig)
-    if context is None and environ.get("KUBERNETES_SERVICE_HOST"):
-        return _in_cluster()
-    raise KubeconfigError(
-        f"there is no kubeconfig at {_searched(kubeconfig, environ)}",
-        hint="name one with --kubeconfig or KUBECONFIG; your cluster's provider has a command that writes it",
-    )
+        access = _Kubeconfig.read(paths).access(context, kubeconfig)
+    elif context is None and environ.get("KUBERNETES_SERVICE_HOST"):
+        access = _in_cluster()
+    else:
+        raise KubeconfigError(
+            f"there is no kubeconfig at {_searched(kubeconfig, environ)}",
+            hint="name one with --kubeconfig or KUBECONFIG; your cluster's provider has a command that writes it",
+        )
+    if insecure:
+        access.configuration.verify_ssl = False
+        access.configuration.ssl_ca_cert = None
+        return replace(access, kubectl=f"{access.kubectl} --insecure-skip-tls-verify")
+    return access
 
 
 def _candidates(kubeconfig: str | None, environ: Mapping[str, str]) -> list[Path]:

@@ -714,11 +714,16 @@ def test_a_certificate_that_does_not_fit(tls_api, tmp_path, cluster, want):
     assert "certificate" in failed.value.hint
 
 
-def test_a_cluster_that_is_not_to_be_verified(tls_api, tmp_path):
+@pytest.mark.parametrize(
+    ("cluster", "insecure"),
+    [({"insecure-skip-tls-verify": True}, False), ({}, True), ({"tls-server-name": "other"}, True)],
+    ids=["by the kubeconfig", "by the user", "by the user, for another name"],
+)
+def test_a_cluster_that_is_not_to_be_verified(tls_api, tmp_path, cluster, insecure):
     """insecure-skip-tls-verify is taken at its word, without a warning at each request."""
-    kubeconfig = tls_api.kubeconfig(tmp_path, cluster={"insecure-skip-tls-verify": True})
+    kubeconfig = tls_api.kubeconfig(tmp_path, cluster=cluster)
 
-    assert Cluster.connect(kubeconfig).server_version() == "v1"
+    assert Cluster.connect(kubeconfig, insecure=insecure).server_version() == "v1"
 
 
 def test_requests_that_overlap_on_a_cluster_that_is_not_to_be_verified():
