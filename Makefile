@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 LOCK := tests/requirements.lock
 
-.PHONY: demo test lint audit pythons bench lock clean
+.PHONY: demo test faults lint audit pythons bench lock clean
 .DEFAULT_GOAL := test
 
 # From the lock, byte for byte; the project itself is one path, which needs nothing more.
@@ -23,6 +23,10 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# Every fault at every request, and every stop in every step, more than an hour; FAULTS_ARGS=--write tells the README.
+faults: $(VENV)/.installed
+	$(BIN)/python -m tests.cluster.faults $(FAULTS_ARGS)
+
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -37,7 +41,7 @@ audit: $(VENV)/.installed
 	$(BIN)/python -m tests.audit
 
 bench: $(VENV)/.installed
-	$(BIN)/python -m tests.bench.patch
+	$(BIN)/python -m tests.bench
 
 # Pin anew what pyproject.toml asks for, for every Python that it allows. Older pins stay where they still do.
 lock: $(VENV)/.installed

@@ -11,15 +11,24 @@ Names are loaded when they are used, so that `import kvobs` costs nothing.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+# What type checkers take for true. typing itself would take as long to load as Python takes to start.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .dashboard.patch import Datasource as Datasource
     from .dashboard.patch import PatchedDashboard as PatchedDashboard
     from .dashboard.patch import Reference as Reference
     from .dashboard.patch import patch_dashboard as patch_dashboard
     from .errors import KvobsError as KvobsError
     from .settings import Settings as Settings
+    from .use_cases.check import CheckReport as CheckReport
+    from .use_cases.check import check as check
+    from .use_cases.diff import DiffReport as DiffReport
+    from .use_cases.diff import diff as diff
+    from .use_cases.dry_run import DryRunReport as DryRunReport
+    from .use_cases.dry_run import dry_run as dry_run
     from .use_cases.install import InstallReport as InstallReport
     from .use_cases.install import install as install
     from .use_cases.render import render as render
@@ -31,7 +40,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "CheckReport": "use_cases.check",
     "Datasource": "dashboard.patch",
+    "DiffReport": "use_cases.diff",
+    "DryRunReport": "use_cases.dry_run",
     "InstallReport": "use_cases.install",
     "KvobsError": "errors",
     "PatchedDashboard": "dashboard.patch",
@@ -39,6 +51,9 @@ _HOME = {
     "Settings": "settings",
     "StatusReport": "use_cases.status",
     "UninstallReport": "use_cases.uninstall",
+    "check": "use_cases.check",
+    "diff": "use_cases.diff",
+    "dry_run": "use_cases.dry_run",
     "install": "use_cases.install",
     "patch_dashboard": "dashboard.patch",
     "render": "use_cases.render",
@@ -47,7 +62,10 @@ _HOME = {
 }
 
 __all__ = [
+    "CheckReport",
     "Datasource",
+    "DiffReport",
+    "DryRunReport",
     "InstallReport",
     "KvobsError",
     "PatchedDashboard",
@@ -55,6 +73,9 @@ __all__ = [
     "Settings",
     "StatusReport",
     "UninstallReport",
+    "check",
+    "diff",
+    "dry_run",
     "install",
     "patch_dashboard",
     "render",

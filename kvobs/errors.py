@@ -5,6 +5,7 @@
     KvobsError                  exit 3   the root; never raised itself
     ├── UsageError              exit 2   the command or a setting is wrong: say it differently
     ├── DocumentError           exit 1   one input file is bad: mend that file
+    │   └── DownloadError                an address did not give the file that was meant
     ├── Unanswered              exit 4   a question could not be asked, and nothing was changed
     │   ├── KubeconfigError              no kubeconfig, no such context, a file that cannot be read
     │   ├── ClusterUnreachable           no answer from the API server
@@ -15,6 +16,7 @@
         │   ├── Forbidden                403: a right is missing
         │   └── Conflict                 409: somebody else owns a field, or the object moved on
         ├── HelmError                    Helm is missing, unreadable, or said no
+        │   └── RolledBack               an upgrade failed, and what was there before is in force again
         └── NotReady                     something did not become ready in time
 
 A library's own exception never leaves its adapter: the adapter raises one of these, `from` the cause.
@@ -43,6 +45,14 @@ class DocumentError(KvobsError):
     """One input file is not what it should be; the others may be fine."""
 
     exit_code = 1
+
+
+class DownloadError(DocumentError):
+    """An address did not give the file that was meant; `passing` says whether trying later may help."""
+
+    def __init__(self, message: str, *, hint: str | None = None, passing: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.passing = passing
 
 
 class Unanswered(KvobsError):
@@ -88,11 +98,27 @@ class Forbidden(ApiError):
 
 
 class Conflict(ApiError):
-    """Another field manager owns a field, or the object changed in between."""
+    """Another field manager owns a field (`fields`: path, manager), or the object changed in between."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int,
+        reason: str = "",
+        hint: str | None = None,
+        fields: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(message, status=status, reason=reason, hint=hint)
+        self.fields = fields
 
 
 class HelmError(ActionError):
     """Helm is missing, cannot be understood, or refused."""
+
+
+class RolledBack(HelmError):
+    """An upgrade failed; it was rolled back, so that what was there before is in force again."""
 
 
 class NotReady(ActionError):

@@ -14,6 +14,8 @@ from .errors import UsageError
 
 CHART = "oci://ghcr.io/prometheus-community/charts/kube-prometheus-stack"
 CHART_VERSION = "88.5.3"
+KUBERNETES_VERSION = "1.36.3"
+"""What a render tells the chart of the cluster that it does not see; what kvobs is tested on."""
 DEFAULT_NAMESPACE = "monitoring"
 DEFAULT_RELEASE = "kube-prometheus-stack"
 
@@ -22,6 +24,12 @@ Dcgm = Literal["auto", "operator", "exporter", "none"]
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 """A DNS label (RFC 1123), which names a namespace; Helm takes 53 characters for a release."""
+_SUBDOMAIN = re.compile(rf"{_NAME.pattern}(\.{_NAME.pattern})*")
+"""What names a Secret: labels with dots between them."""
+_REGISTRY = re.compile(
+    r"(\[[0-9a-fA-F:]+\]|[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?)(:\d+)?(/[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*)*"
+)
+"""Where images are, as the reference of an image begins: a host, a port, parts of a path."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +44,8 @@ class Settings:
     """Path of the kubeconfig; None: kubectl's own search order ($KUBECONFIG, ~/.kube/config, in-cluster)."""
     context: str | None = None
     """Context of the kubeconfig; None: its current one."""
+    insecure_skip_tls_verify: bool = False
+    """Do not verify the API server's certificate: whoever is on the way may read and change everything."""
     namespace: str | None = None
     """Where the stack and kvobs' own objects go, created if it is missing; None: where kvobs already is, else
     where the reused Prometheus is, else `DEFAULT_NAMESPACE`."""
@@ -58,13 +68,25 @@ class Settings:
     release has are kept; an empty document drops them."""
     set_values: tuple[str, ...] = field(default=(), repr=False)
     """Helm's `--set` expressions, read as Helm reads them, after `values`."""
+    image_registry: str | None = None
+    """HOST[:PORT][/PATH] that every image of the stack comes from, over what the values say; "" takes it back."""
+    image_pull_secrets: tuple[str, ...] = ()
+    """Secrets, in the stack's namespace, that every pod of the stack pulls its images with; an only "" takes them
+    back."""
+    kube_version: str = KUBERNETES_VERSION
+    """The Kubernetes that `render` renders the chart for; where there is a cluster, it says itself."""
     helm: str = "helm"
     """The helm executable, looked up on PATH when it is a bare name."""
 
     datasources: tuple[str, ...] = ()
     """TYPE=UID[:NAME] of the Grafana datasources to use, where those that are found do not decide it."""
-    dashboards: tuple[str, ...] = ()
-    """Dashboard files or folders to load beside the shipped ones."""
+    dashboards: tuple[str, ...] = field(default=(), repr=False)
+    """Dashboards to load beside the shipped ones: files, folders, names of the catalogue, `grafana:ID@REV`, https
+    addresses (which may hold credentials, hence in no repr)."""
+    offline: bool = False
+    """Download no dashboard: what is named must be a file, or in the cache."""
+    ca_file: str | None = None
+    """PEM file of authorities that a download trusts beside the system's."""
     dcgm: Dcgm | None = None
     """How GPU metrics are scraped; `operator` takes the field of a ClusterPolicy even where another owns it.
     None: `auto`."""
@@ -74,6 +96,13 @@ class Settings:
     """Label selector of the Services in front of vLLM; given, no other Service or pod counts as vLLM."""
     vllm_port: str | None = None
     """Name or number of the port that serves /metrics, where it is not recognised by itself."""
+
+    ignored_checks: tuple[str, ...] = ()
+    """Ids of checks that a check and an install leave out (`kvobs check --list`)."""
+
+    take_ownership: bool = False
+    """Take over objects of our names that nobody looks after, and fields of our own objects that others have taken;
+    this run only. What a Helm release, a GitOps tool, an operator or another ApplySet looks after is never taken."""
 
     wait: bool = True
     """Wait until the workloads are ready and the Prometheus object is Available."""
@@ -96,6 +125,7 @@ class Settings:
                     f"--{flag}: {name!r} is no name that Kubernetes takes",
                     hint=f"small letters, digits and '-', at most {longest}, a letter or digit at both ends",
                 )
+        _check_images(self.image_registry, self.image_pull_secrets)
         if self.timeout_s <= 0 or self.request_timeout_s <= 0:
             raise UsageError("a time-out must be more than 0 seconds", hint="for example --timeout 10m")
 
@@ -108,3 +138,18 @@ class Settings:
     def pinned_chart_version(self) -> str | None:
         """The version to ask for: the user's, else the pinned one for the default chart."""
         return self.chart_version or (CHART_VERSION if self.wanted_chart == CHART else None)
+
+
+def _check_images(registry: str | None, pull_secrets: tuple[str, ...]) -> None:
+    """Raise `UsageError` for a registry or the name of a pull secret that no image could be pulled with."""
+    if registry and not _REGISTRY.fullmatch(registry):
+        raise UsageError(
+            f"--image-registry: {registry!r} is not HOST[:PORT][/PATH]",
+            hint="as an image's name begins, without https:// and without / at its end: registry.example.com/mirror",
+        )
+    for name in pull_secrets if pull_secrets != ("",) else ():
+        if not (len(name) <= 253 and _SUBDOMAIN.fullmatch(name)):
+            raise UsageError(
+                f"--image-pull-secret: {name!r} is no name of a Secret",
+                hint="the name alone, as kubectl get secrets shows it",
+            )

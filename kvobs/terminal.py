@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
 from .use_cases.progress import Progress, Silent
+
+
+def say(stream: TextIO, text: str) -> None:
+    """Write *text* beside the result; where the stream takes no more (its disk is full), the work goes on unheard."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError:
+        # Python flushes once more at its end, and would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Lines:
@@ -26,8 +37,7 @@ class Lines:
 
     def _write(self, line: str) -> None:
         if line != self._last:
-            self._stream.write(line + "\n")
-            self._stream.flush()
+            say(self._stream, line + "\n")
             self._last = line
 
 

@@ -123,7 +123,7 @@ def test_each_outside_library_has_one_home(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_only_the_command_line_writes_to_the_standard_streams(path: Path) -> None:
     """Nobody prints but the command line; progress is given the stream that it writes to."""
-    if room(path) == "cli":
+    if room(path) in ("cli", "__main__"):
         return
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -11,11 +11,15 @@ import yaml
 
 from kvobs.errors import Undecided
 from kvobs.report import error_document, to_document, to_json, to_text, to_yaml
+from kvobs.stack.checks.verdict import Checked, Outcome, Severity
 from kvobs.stack.notes import Note
 from kvobs.use_cases.access import Access
+from kvobs.use_cases.check import CheckReport
+from kvobs.use_cases.dashboards import DashboardList, KnownDashboard, PulledDashboard, PullReport
 from kvobs.use_cases.install import DashboardResult, InstallReport, StepResult
 from kvobs.use_cases.patch import PatchedFile, PatchReport, ReferenceRow
 from kvobs.use_cases.render import Rendered
+from kvobs.use_cases.render_stack import ImageList, StackImage
 from kvobs.use_cases.status import StatusReport
 from kvobs.use_cases.uninstall import Left, UninstallReport
 
@@ -87,7 +91,58 @@ ROWS = tuple(
 PATCHED = PatchedFile(source="a.json", written="out/a.json", references=ROWS, unresolved=1, changed=True)
 BROKEN = PatchedFile(source="b.json", error="not JSON (line 3, column 2)", hint="mend it", error_exit_code=1)
 
+LISTED = tuple(
+    KnownDashboard(
+        name=name,
+        topic="dcgm",
+        title=title,
+        source=source,
+        url=None,
+        revision=revision,
+        licence="Apache-2.0",
+        sha256=None,
+        checksum=checksum,  # type: ignore[arg-type]
+        cached=cached,
+    )
+    for name, title, source, revision, checksum, cached in (
+        ("dcgm", "NVIDIA GPUs (kvobs)", "kvobs", "", "shipped", True),
+        ("theirs", None, "o/r", "0123456789abcdef", "known", False),
+        ("a-number", "Of Grafana.com", "grafana.com 7", "2", "pinned", True),
+    )
+)
+PULLED = (
+    PulledDashboard(name="dcgm", outcome="shipped", sha256="00ff", written="out/dcgm.json"),
+    PulledDashboard(name="theirs", outcome="downloaded", sha256="11ff", warnings=("its checksum was not known",)),
+    PulledDashboard(name="gone", outcome="failed", error="it is no longer there", hint="look", error_exit_code=1),
+)
+
+
+def checked(
+    outcome: Outcome, check: str, category: str, title: str, said: str = "", hint: str | None = None
+) -> Checked:
+    """Give the answer of one check; only the API server is fatal."""
+    severity: Severity = "fatal" if check in ("api-server", "rights") else "warning"
+    return Checked(id=check, category=category, title=title, severity=severity, outcome=outcome, said=said, hint=hint)
+
+
+ANSWERS = checked("passed", "api-server", "Kubernetes", "the API server answers", "v1.36.3")
+KEPT = checked("warning", "metrics-kept", "Storage", "metrics outlive the pod", "Metrics are lost", "set storage")
+RIGHTS = checked("failed", "rights", "Permissions", "the credentials suffice", "they may not create Pod", "ask")
+AWAY = checked("not asked", "api-server", "Kubernetes", "the API server answers", "it refuses connections")
+ROLE = {"kind": "ClusterRole", "metadata": {"name": "kvobs-missing"}, "rules": []}
+
+
+def check_report(*checks: Checked, role: dict[str, Any] | None = None) -> CheckReport:
+    """Give the report of a check."""
+    return CheckReport(
+        server="https://c", server_version="v1.36.3", namespace="monitoring", checks=checks, missing_role=role
+    )
+
+
 REPORTS: dict[str, tuple[Any, int]] = {
+    "check": (check_report(ANSWERS, KEPT), 0),
+    "check-failed": (check_report(ANSWERS, RIGHTS, KEPT, role=ROLE), 1),
+    "check-not-asked": (check_report(AWAY), 4),
     "install": (install_report(), 0),
     "install-unchanged": (install_report(steps=UNCHANGED, ready=None, access=None, notes=()), 0),
     "install-refused": (install_report(refused=(("big.json", "it has 2,000,000 bytes"),), dashboards=(UNRESOLVED,)), 1),
@@ -146,8 +201,39 @@ REPORTS: dict[str, tuple[Any, int]] = {
     ),
     "uninstall-absent": (UninstallReport(namespace=None, removed=(), restored=(), left=()), 0),
     "patch": (PatchReport(files=(PATCHED, BROKEN), warnings=("--input X was given, and no dashboard uses it",)), 1),
+    "dashboards-list": (DashboardList(dashboards=LISTED, cache="/home/u/.cache/kvobs/dashboards"), 0),
+    "dashboards-pull": (PullReport(dashboards=PULLED, cache="/home/u/.cache/kvobs/dashboards"), 1),
     "patch-list": (PatchReport(files=(PATCHED,), listing=True), 0),
     "render": (Rendered(objects=(SECRET,), refused=()), 0),
+    "render-split": (
+        Rendered(objects=(SECRET,), refused=(), files=("out/secret-s.yaml",), removed=("out/secret-old.yaml",)),
+        0,
+    ),
+    "images": (
+        ImageList(
+            chart="kube-prometheus-stack",
+            chart_version="88.5.3",
+            chart_image=StackImage(source="ghcr.io/charts/kube-prometheus-stack:88.5.3", target=None),
+            images=(StackImage(source="quay.io/prometheus/prometheus:v3", target=None),),
+            missed=(),
+            notes=(),
+        ),
+        0,
+    ),
+    "images-mirrored": (
+        ImageList(
+            chart="kube-prometheus-stack",
+            chart_version="88.5.3",
+            chart_image=None,
+            images=(
+                StackImage(source="docker.io/own/tool:1", target="docker.io/own/tool:1"),
+                StackImage(source="quay.io/prometheus/prometheus:v3", target="r.io/prometheus/prometheus:v3"),
+            ),
+            missed=("docker.io/own/tool:1",),
+            notes=(),
+        ),
+        1,
+    ),
     "render-files": (Rendered(objects=(SECRET,), refused=(("x.json", "bad"),), files=("out/secret-s.yaml",)), 1),
 }
 

@@ -6,10 +6,12 @@ without its own retries (which know no pause) and without redirects (which could
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -99,12 +101,14 @@ class ApiServer:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         repeatable: bool,
+        changes: bool = True,
     ) -> Reply:
         """Send a request; the reply, whatever its status.
 
         A `repeatable` request is tried again, a few times, when the connection breaks or the server says that
         it is overloaded (429, 503, or any failure that names a pause). A refused token is renewed once where
-        that takes nobody's help. ClusterUnreachable says why no reply came.
+        that takes nobody's help. ClusterUnreachable says why no reply came, and where the request `changes`
+        something, that nobody knows whether it did.
         """
         url = self.access.configuration.host + path + (f"?{urlencode(list(params))}" if params else "")
         renewed = False
@@ -115,7 +119,7 @@ class ApiServer:
                 reply = self._once(method, url, headers or {}, body)
             except http.HTTPError as exc:
                 if last or not self._may_pass(exc):
-                    raise self._unreachable(exc, changes=method != "GET") from exc
+                    raise self._unreachable(exc, changes=changes and method != "GET") from exc
                 pause: float | None = FIRST_PAUSE_S * 2 ** (attempt - 1)
             else:
                 self._answered = True
@@ -150,18 +154,15 @@ class ApiServer:
 
     def _may_pass(self, exc: http.HTTPError) -> bool:
         """Whether another try may help: the connection broke, or is refused now and was not before."""
-        if isinstance(exc, http.NewConnectionError):
+        if isinstance(exc, http.NewConnectionError) or _is_broken_tls(exc):
             return self._answered
         return isinstance(exc, http.ProtocolError)
 
     def _unreachable(self, exc: http.HTTPError, *, changes: bool) -> KvobsError:
         server = self.access.server
         hint = f"{self.access.kubectl} cluster-info says whether kubectl can reach it"
-        if isinstance(exc, http.SSLError):
-            return ClusterUnreachable(
-                f"TLS with {server} failed: {_tls_reason(exc)}",
-                hint="a certificate in the kubeconfig may have expired, or be of another cluster; " + hint,
-            )
+        if isinstance(exc, http.SSLError) and not (self._answered and _is_broken_tls(exc)):
+            return ClusterUnreachable(f"TLS with {server} failed: {_tls_reason(exc)}", hint=f"{_tls_hint(exc)}; {hint}")
         unknown = "; whether the change was made is not known, running the command again settles it"
         if isinstance(exc, http.NameResolutionError):
             what = f"the name of {server} cannot be resolved"
@@ -191,6 +192,20 @@ def _pause(reply: Reply, attempt: int) -> float | None:
     if seconds is None:
         return FIRST_PAUSE_S * 2 ** (attempt - 1) if reply.status in (429, 503) else None
     return seconds if seconds <= LONGEST_PAUSE_S else None
+
+
+def _is_broken_tls(exc: http.HTTPError) -> bool:
+    """Whether the other side went away in the midst of TLS, as when a load balancer restarts: no word on who it is."""
+    cause = exc.args[0] if isinstance(exc, http.SSLError) and exc.args else None
+    return isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError)
+
+
+def _tls_hint(exc: BaseException) -> str:
+    reason = _tls_reason(exc)
+    if "not yet valid" in reason or "expired" in reason:
+        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+        return f"this machine's clock says {now}: set it where that is wrong, else the server needs a new certificate"
+    return "a certificate in the kubeconfig may have expired, or be of another cluster"
 
 
 def _tls_reason(exc: BaseException) -> str:

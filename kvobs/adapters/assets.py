@@ -7,8 +7,6 @@ written, nothing is cached.
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -16,33 +14,10 @@ from typing import Any, Literal
 
 import yaml
 
+from ..dashboard.catalog import Catalog, read_catalog
 from ..errors import ActionError
 
 MonitorName = Literal["dcgm", "dcgm-podmonitor", "vllm", "vllm-podmonitor"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Upstream:
-    """A dashboard for the same metrics that somebody else publishes: where it is, how to know it again."""
-
-    name: str
-    """Unique in the catalogue."""
-    topic: Literal["dcgm", "vllm"]
-    repository: str
-    """owner/repo in which `path` at `revision` has exactly the bytes of `sha256`."""
-    path: str
-    revision: str
-    """The full commit."""
-    sha256: str
-    licence: str
-    """SPDX identifier."""
-    title: str
-    uid: str | None = None
-    """None: the file has no uid, and Grafana makes one up when it is loaded."""
-    upstream: str | None = None
-    """owner/repo of the project itself, where `repository` is a fork that carries its revision."""
-    grafana_com: int | None = None
-    """Its number on Grafana.com."""
 
 
 def shipped_dashboards() -> list[tuple[str, bytes]]:
@@ -61,12 +36,12 @@ def shipped_monitor(name: MonitorName) -> dict[str, Any]:
     return document
 
 
-def catalog() -> list[Upstream]:
-    """Return every upstream dashboard that kvobs knows, in the order of the file."""
+def catalog() -> Catalog:
+    """Return every upstream dashboard that kvobs knows."""
     entry = _folder("dashboards") / "catalog.toml"
     if not entry.is_file():
         raise _incomplete("dashboards/catalog.toml")
-    return [Upstream(**row) for row in tomllib.loads(entry.read_text(encoding="utf-8"))["dashboard"]]
+    return read_catalog(entry.read_text(encoding="utf-8"))
 
 
 def _folder(name: str) -> Traversable:

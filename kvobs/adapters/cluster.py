@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import quote
 
-from ..errors import ApiError, ClusterUnreachable
+from ..errors import ApiError, ClusterUnreachable, Conflict
 from ..stack.facts import Object, Ref
 from ..stack.objects import OURS, kind_of, ref
 from .apiserver import ApiServer, Params
@@ -186,30 +186,51 @@ class Cluster:
         resource = self._catalog.find(kind)
         if resource is None:
             return True
-        asked = {"verb": verb, "group": resource.group, "resource": resource.plural, "namespace": namespace or ""}
-        review = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": asked},
-        }
-        attempt = Attempt("ask", f"whether {verb} {kind} is allowed")
+        return self.allows(verb, resource.group, resource.plural, namespace) is not False
+
+    def allows_everything(self) -> bool:
+        """Whether the credentials are those of an administrator: every verb on every kind, everywhere."""
+        return self.allows("*", "*", "*") is True
+
+    def allows(self, verb: str, group: str, resource: str, namespace: str | None = None) -> bool | None:
+        """Whether the credentials allow what a rule of a role says; None where the API server does not say.
+
+        `resource` is a plural, with its subresource (`nodes/metrics`), or a path that is none (`/metrics`).
+        """
+        if resource.startswith("/"):
+            spec = {"nonResourceAttributes": {"verb": verb, "path": resource}}
+        else:
+            plural, _, subresource = resource.partition("/")
+            where = {"group": group, "resource": plural, "subresource": subresource, "namespace": namespace or ""}
+            spec = {"resourceAttributes": {"verb": verb, **where}}
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": spec}
+        attempt = Attempt("ask", f"whether {verb} {resource} is allowed")
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
         try:
-            status = self._json("POST", path, attempt, body=review, repeatable=True).get("status") or {}
+            status = self._json("POST", path, attempt, body=review, repeatable=True, changes=False).get("status") or {}
         except ApiError:
-            return True
-        return status.get("allowed") is not False
+            return None
+        allowed = status.get("allowed")
+        return allowed if isinstance(allowed, bool) else None
 
     # --- writing ---
 
-    def apply(self, obj: Object, *, dry_run: bool = False, force: bool = False, field_manager: str = OURS) -> Object:
+    def apply(
+        self,
+        obj: Object,
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+        field_manager: str = OURS,
+        strict: bool = True,
+    ) -> Object:
         """Apply the object server-side; the object as it then stands.
 
         Conflict names the manager of a field that is not ours, unless `force` takes it. A field that the kind
-        does not know is refused, not dropped. What is applied unchanged keeps its resourceVersion.
+        does not know is refused, and without `strict` dropped. What is applied unchanged keeps its resourceVersion.
         """
         attempt = _attempt("apply", ref(obj))
-        params = [("fieldManager", field_manager), ("fieldValidation", "Strict")]
+        params = [("fieldManager", field_manager), ("fieldValidation", "Strict" if strict else "Ignore")]
         params += [("force", "true")] if force else []
         params += [("dryRun", "All")] if dry_run else []
         path = self._object_path(obj, attempt)
@@ -222,19 +243,34 @@ class Cluster:
             body=obj,
             content="application/apply-patch+yaml",
             repeatable=True,
+            changes=not dry_run,
         )
 
     def create(self, obj: Object, *, field_manager: str = OURS) -> Object:
-        """Create the object; Conflict with reason `AlreadyExists` where one of that name is there."""
-        attempt = _attempt("create", ref(obj))
+        """Create the object; Conflict with reason `AlreadyExists` where another one of that name is there.
+
+        One that says all that *obj* says is the one that was asked for: made by a try whose reply was lost.
+        """
+        at = ref(obj)
+        attempt = _attempt("create", at)
         path = self._object_path(obj, attempt).rpartition("/")[0]
-        return self._json("POST", path, attempt, params=[("fieldManager", field_manager)], body=obj)
+        params = [("fieldManager", field_manager)]
+        try:
+            return self._json("POST", path, attempt, params=params, body=obj, repeatable=True)
+        except Conflict as error:
+            live = self.get(at.kind, at.name, at.namespace or None) if error.reason == "AlreadyExists" else None
+            if live is None or not _says(live, obj):
+                raise
+            return live
 
     def replace(self, obj: Object, *, field_manager: str = OURS) -> Object:
-        """Put the object in place of the live one; Conflict where that has another resourceVersion."""
+        """Put the object in place of the live one; Conflict where that has another resourceVersion.
+
+        After a lost reply that other one may be ours: whoever meets a Conflict reads what is there, and decides anew.
+        """
         attempt = _attempt("replace", ref(obj))
         path = self._object_path(obj, attempt)
-        return self._json("PUT", path, attempt, params=[("fieldManager", field_manager)], body=obj)
+        return self._json("PUT", path, attempt, params=[("fieldManager", field_manager)], body=obj, repeatable=True)
 
     def delete(
         self,
@@ -311,6 +347,7 @@ class Cluster:
         accept: str = _JSON,
         content: str = _JSON,
         repeatable: bool = False,
+        changes: bool = True,
     ) -> dict[str, Any]:
         headers = {"Accept": accept} | ({"Content-Type": content} if body is not None else {})
         encoded = None if body is None else json.dumps(body, separators=(",", ":")).encode()
@@ -321,6 +358,7 @@ class Cluster:
             headers=headers,
             body=encoded,
             repeatable=repeatable or method == "GET",
+            changes=changes,
         )
         if not reply.ok:
             raise refusal(reply, attempt, self._access)
@@ -336,6 +374,13 @@ def _document(reply: Reply) -> dict[str, Any] | None:
     except ValueError:
         return None
     return document if isinstance(document, dict) and document else None
+
+
+def _says(live: Any, wanted: Any) -> bool:
+    """Whether *live* holds everything that *wanted* does; the server adds defaults and metadata of its own."""
+    if isinstance(wanted, Mapping):
+        return isinstance(live, Mapping) and all(_says(live.get(key), value) for key, value in wanted.items())
+    return bool(live == wanted)
 
 
 def _attempt(verb: str, at: Ref) -> Attempt:

@@ -3,6 +3,7 @@
 pyhelm3's `Command` does the work. Its `Client` and models are stepped around: the client runs a shell when it
 is made and merges values in its own way (a null is lost, lists are joined), a `ReleaseRevision` parses the
 whole manifest of the stack in pure Python, and a `Chart` refuses references and metadata that Helm takes.
+It is loaded when Helm is first needed: where nothing has changed, it is not.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import os
 import queue
 import shutil
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
-
-from pyhelm3 import errors as pyhelm3_errors
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import HelmError, UsageError
+from ..stack.facts import Object
 from .blocking import run_blocking
-from .helm_command import HelmCommand
-from .helm_failures import INSTALL_HELM, translated, usable_version
+from .helm_manifests import manifest_objects
+from .helm_release import HelmRelease as HelmRelease
+from .helm_release import release_of
+
+if TYPE_CHECKING:
+    from .helm_command import HelmCommand
 
 Result = TypeVar("Result")
 
@@ -34,20 +38,6 @@ class ChartInfo:
 
     name: str
     version: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HelmRelease:
-    """The newest revision of a release."""
-
-    name: str
-    namespace: str
-    revision: int
-    status: str
-    """Helm's word: deployed, failed, pending-install, pending-upgrade, uninstalling, …"""
-    chart_version: str
-    values: Mapping[str, Any] = field(repr=False)
-    """What the user supplied (not the chart's defaults); may hold secrets, hence not in the repr."""
 
 
 class Helm:
@@ -64,17 +54,24 @@ class Helm:
         executable: str = "helm",
         kubeconfig: str | None = None,
         context: str | None = None,
+        insecure: bool = False,
         timeout_s: int = 600,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.executable = executable
         self.kubeconfig = kubeconfig
         self.context = context
+        self.insecure = insecure
         self.timeout_s = timeout_s
         given = os.environ if environment is None else environment
         # HELM_KUBECONTEXT and its like would send Helm to another cluster than kvobs, or as another user.
         self._environment = {name: value for name, value in given.items() if not name.startswith("HELM_KUBE")}
         self._checked: tuple[str, str] | None = None
+
+    @property
+    def keeps_secrets(self) -> bool:
+        """Whether Helm keeps its releases in Secrets, as it does unless HELM_DRIVER says otherwise."""
+        return self._environment.get("HELM_DRIVER", "") in ("", "secret", "secrets")
 
     def version(self) -> str:
         """Return Helm's version, `4.3.1`; raises HelmError when there is none that can be used."""
@@ -95,6 +92,8 @@ class Helm:
         command = self._command()
 
         async def ask() -> HelmRelease | None:
+            from pyhelm3 import errors as pyhelm3_errors
+
             try:
                 told = await command.status(name, namespace=namespace)
             except pyhelm3_errors.ReleaseNotFoundError:
@@ -103,9 +102,45 @@ class Helm:
             revision = told["version"]
             chart = await command.get_chart_metadata(name, namespace=namespace, revision=revision)
             values = await command.get_values(name, namespace=namespace, revision=revision)
-            return _release(told, chart, values)
+            return release_of(told, chart, values)
 
         return self._run(command, ask(), f"release {namespace}/{name}")
+
+    def template(
+        self,
+        name: str,
+        chart: str,
+        *,
+        version: str | None,
+        namespace: str,
+        values: Mapping[str, Any],
+        set_integers: Sequence[str] = (),
+        kube_version: str | None = None,
+        api_versions: Sequence[str] = (),
+        include_crds: bool = False,
+    ) -> tuple[Object, ...]:
+        """Return the objects that an install would apply, hooks included (by their `helm.sh/hook` annotation).
+
+        No cluster is asked: *kube_version* (`v1.36.3`) and *api_versions* (`monitoring.coreos.com/v1`) are what the
+        chart is told of it. With *include_crds* those of its crds/ folders come first. An object in the release's
+        own namespace may name none. What the chart makes up (passwords, certificates) is new each time, and secret.
+        """
+        _positional(name, chart)
+        _json_values(name, values)
+        extra = [
+            *_set(set_integers),
+            *(("--kube-version", kube_version) if kube_version else ()),
+            *(word for each in api_versions for word in ("--api-versions", each)),
+        ]
+        command = self._command(values=values, extra=extra)
+
+        async def act() -> tuple[Object, ...]:
+            rendered = await command.template(
+                name, chart, dict(values), namespace=namespace, version=version, include_crds=include_crds
+            )
+            return manifest_objects(rendered)
+
+        return self._run(command, act(), f"chart {_where(chart, version)}")
 
     def install_or_upgrade(
         self,
@@ -128,14 +163,11 @@ class Helm:
         Helm says on the way. Helm may take *timeout_s* (this object's own, when None) in all.
         """
         _positional(name, chart)
-        try:
-            json.dumps(values, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"the values of release {name} are not JSON: {error}") from None
+        _json_values(name, values)
         limit_s = timeout_s or self.timeout_s
         said: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         command = self._command(
-            limit_s=limit_s, values=values, set_arguments=set_integers, on_line=said.put if on_line else None
+            limit_s=limit_s, values=values, extra=_set(set_integers), on_line=said.put if on_line else None
         )
 
         async def act() -> HelmRelease:
@@ -151,7 +183,7 @@ class Helm:
                 timeout=f"{limit_s}s",
                 wait=wait,
             )
-            return _release(told, told["chart"]["metadata"], told.get("config") or {})
+            return release_of(told, told["chart"]["metadata"], told.get("config") or {})
 
         return self._run(command, act(), f"release {namespace}/{name}", said=said, on_line=on_line)
 
@@ -178,6 +210,8 @@ class Helm:
         command = self._command(limit_s=limit_s)
 
         async def act() -> bool:
+            from pyhelm3 import errors as pyhelm3_errors
+
             try:
                 await command.uninstall(name, namespace=namespace, timeout=f"{limit_s}s", wait=wait)
             except pyhelm3_errors.ReleaseNotFoundError:
@@ -189,6 +223,8 @@ class Helm:
     def _usable(self) -> tuple[str, str]:
         """Return the path and the version of a Helm that can be used."""
         if self._checked is None:
+            from .helm_failures import usable_version
+
             path = self._found()
             command = self._made(path, self.timeout_s)
             printed = self._run(command, command.version(), f"{path} version").strip()
@@ -196,6 +232,8 @@ class Helm:
         return self._checked
 
     def _found(self) -> str:
+        from .helm_failures import INSTALL_HELM
+
         searched = self._environment.get("PATH", os.defpath)
         path = shutil.which(self.executable, path=searched)
         if path is not None:
@@ -209,10 +247,13 @@ class Helm:
         return self._made(self._usable()[0], limit_s or self.timeout_s, **given)
 
     def _made(self, path: str, limit_s: int, **given: Any) -> HelmCommand:
+        from .helm_command import HelmCommand
+
         return HelmCommand(
             executable=path,
             kubeconfig=self.kubeconfig,
             context=self.context,
+            insecure=self.insecure,
             environment=self._environment,
             limit_s=limit_s + _LIMIT_S,
             **given,
@@ -227,18 +268,20 @@ class Helm:
         said: queue.SimpleQueue[str | None] | None = None,
         on_line: Callable[[str], None] | None = None,
     ) -> Result:
+        from .helm_failures import translated
+
         return run_blocking(translated(work, what, command), said or queue.SimpleQueue(), on_line)
 
 
-def _release(told: Mapping[str, Any], chart: Mapping[str, Any], values: Mapping[str, Any]) -> HelmRelease:
-    return HelmRelease(
-        name=told["name"],
-        namespace=told["namespace"],
-        revision=int(told["version"]),
-        status=told["info"]["status"],
-        chart_version=str(chart["version"]),
-        values=values,
-    )
+def _json_values(name: str, values: Mapping[str, Any]) -> None:
+    try:
+        json.dumps(values, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"the values of release {name} are not JSON: {error}") from None
+
+
+def _set(expressions: Sequence[str]) -> list[str]:
+    return [word for each in expressions for word in ("--set", each)]
 
 
 def _positional(*words: str) -> None:

@@ -24,12 +24,17 @@ _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:[-+][0-9A-Za-z.+-]*)?")
 
 _NOT_READY = "kubectl get pods in its namespace shows what is waiting; a larger --timeout gives it longer"
 _NO_WAY = "this machine cannot reach that address; a chart that is here already is named with --chart PATH"
+_ANY = "run the same command again: it goes on where this one stopped; helm history says how the release stands"
 _HINTS = (
     # (a pattern in what Helm says, in lower case; what to do). The first that fits is taken.
     ("another operation", "an earlier run was interrupted, or one goes on right now: helm history says which"),
     (
         "release: already exists|release: not found|cannot re-use a name",
         "something else works on this release right now: let it end, then run the same command again",
+    ),
+    (
+        r"execution error at|don't meet the specifications of the schema",
+        "the chart does not take these values, and says which: change --values or --set",
     ),
     ("context deadline exceeded", _NOT_READY),
     ("timed out waiting", _NOT_READY),
@@ -92,6 +97,6 @@ def usable_version(path: str, printed: str) -> str:
     return printed.removeprefix("v")
 
 
-def _hint(said: str) -> str | None:
+def _hint(said: str) -> str:
     lowered = said.lower()
-    return next((hint for pattern, hint in _HINTS if re.search(pattern, lowered, re.MULTILINE)), None)
+    return next((hint for pattern, hint in _HINTS if re.search(pattern, lowered, re.MULTILINE)), _ANY)

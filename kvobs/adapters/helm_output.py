@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from ..stack.secret_names import names_a_secret
+from ..stack.secret_names import secret_texts
 
 LINES = 8
 """How many of Helm's last lines an error repeats; the reason stands at the end."""
@@ -37,7 +37,7 @@ def repeatable(text: str, values: Mapping[str, Any] | None = None) -> str:
     >>> repeatable("Error: wrong type for hunter22 at https://me:pw@host", {"adminPassword": "hunter22"})
     'Error: wrong type for … at https://…@host'
     """
-    for secret in sorted(set(_secrets(values or {}, False)), key=len, reverse=True):
+    for secret in secret_texts(values or {}):
         text = text.replace(secret, LEFT_OUT)
     for pattern in _PATTERNS:
         text = pattern.sub(LEFT_OUT, text)
@@ -49,14 +49,3 @@ def last_lines(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     cut = [line if len(line) <= WIDTH else line[:WIDTH] + LEFT_OUT for line in lines[-LINES:]]
     return "\n".join(line.removeprefix("Error: ") for line in cut)
-
-
-def _secrets(value: Any, secret: bool) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _secrets(inner, secret or names_a_secret(str(name)))
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _secrets(inner, secret)
-    elif secret and isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) >= 4:
-        yield str(value)

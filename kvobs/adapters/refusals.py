@@ -116,8 +116,10 @@ WEBHOOK_HINT = (
 )
 
 _HINTS = {
+    410: "the API server no longer has what it was asked for; run the command again",
     413: "the object is larger than the API server takes",
     429: "the API server is overloaded; run the command again",
+    500: "something within the API server went wrong, which its own log names; run the command again",
     503: "a part of the API server is not ready; run the command again",
     504: "the API server took too long; run the command again",
 }
@@ -185,17 +187,21 @@ _MANAGER = re.compile(r'conflict with "([^"]*)"')
 
 
 def _conflict(status: Status, attempt: Attempt, access: Access, said: str) -> Conflict:
-    owners: list[str] = []
+    fields: list[tuple[str, str]] = []
     for cause in status.causes:
         manager = _MANAGER.search(str(cause.get("message") or ""))
         if cause.get("reason") == "FieldManagerConflict" and manager:
-            owners.append(f'{cause.get("field")} belongs to field manager "{manager.group(1)}"')
-    if not owners:
-        return Conflict(f"{attempt}: {said}", status=409, reason=status.reason)
+            fields.append((str(cause.get("field")), manager.group(1)))
+    if not fields:
+        there = f"{access.kubectl} get {attempt.kubectl_name} shows what is there"
+        hint = there if status.reason == "AlreadyExists" else "somebody was faster; run the command again"
+        return Conflict(f"{attempt}: {said}", status=409, reason=status.reason, hint=hint)
+    owners = [f'{path} belongs to field manager "{manager}"' for path, manager in fields]
     more = f" and {len(owners) - _NAMED} more" if len(owners) > _NAMED else ""
     return Conflict(
         f"{attempt}: {'; '.join(owners[:_NAMED])}{more}",
         status=409,
         reason=status.reason,
         hint=f"{access.kubectl} get {attempt.kubectl_name} -o yaml --show-managed-fields shows who set what",
+        fields=tuple(fields),
     )

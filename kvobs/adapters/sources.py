@@ -86,22 +86,60 @@ def read_values(path: str) -> dict[str, Any]:
 
 
 def write_files(directory: str, files: Mapping[str, bytes]) -> list[str]:
-    """Write files into a folder, which is made if missing, each atomically; return their paths."""
-    paths = {os.path.join(directory, name): content for name, content in files.items()}
+    """Write files into a folder, which is made if missing, each atomically; return their paths.
+
+    A name may have folders in it, but leads nowhere else; raise ActionError, before anything is written, for one
+    that does.
+    """
+    paths = {inside(directory, name): content for name, content in files.items()}
     for path, content in paths.items():
         write_atomic(path, content)
     return list(paths)
 
 
+def write_new(directory: str, name: str, content: bytes) -> str:
+    """Write a file into a folder unless it is there already; return its path.
+
+    Raise ActionError where something else stands there: what somebody changed is not lost.
+    """
+    path = inside(directory, name)
+    if os.path.lexists(path):
+        try:
+            same = read_bytes(path) == content
+        except DocumentError:
+            same = False
+        if not same:
+            raise ActionError(f"{path} is there with other content", hint="move it away, or name another folder")
+    else:
+        write_atomic(path, content)
+    return path
+
+
+def inside(directory: str, name: str) -> str:
+    """Return the path of *name* in a folder; raise ActionError for a name that leads out of it, or is none.
+
+    >>> inside("out", "a/b.json")
+    'out/a/b.json'
+    """
+    parts = name.split("/")
+    if any(part in ("", ".", "..") or not part.isprintable() or len(os.fsencode(part)) > 255 for part in parts):
+        raise ActionError(f"{name[:80]!r} cannot be the name of a file", hint="rename the object that it is made from")
+    return os.path.join(directory, name)
+
+
 def write_atomic(path: str, content: bytes) -> None:
     """Write a file so that whoever reads it finds the old content or the new, and never a part.
 
-    An existing file keeps its mode, and a symbolic link stays one. Folders are made. Raise ActionError.
+    An existing file keeps its mode, and a symbolic link stays one. A device or a pipe is written to as it is. Folders
+    are made. Raise ActionError.
     """
     target = Path(os.path.realpath(path))
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, content, _mode_for(target))
+        if os.path.exists(path) and not os.path.isfile(path):
+            Path(path).write_bytes(content)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _replace(target, content, _mode_for(target))
     except OSError as error:
         raise ActionError(f"{path} cannot be written: {error.strerror}") from error
 

@@ -6,7 +6,7 @@ Nothing but this package and the standard library is loaded before a command run
 from __future__ import annotations
 
 import io
-import signal
+import os
 import sys
 from typing import NoReturn
 
@@ -16,8 +16,10 @@ from .kubectl import program
 
 def main() -> NoReturn:
     """Run the command line; the only place that exits."""
-    # A termination by a supervisor is an interruption too: Helm is stopped and the exit code says so.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A shell can close them (`>&-`): then nobody hears what is said.
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115  # as long as the process
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         # JSON and YAML are UTF-8 in every locale; a file name that is none is shown with escapes.
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .check import check
+from .dashboards import dashboards
+from .diff import diff
 from .install import install
 from .patch import patch
 from .render import render
@@ -42,5 +45,6 @@ def main_options(
     """Options of kvobs itself."""
 
 
-for command in (install, uninstall, status, render, patch):
+for command in (check, install, diff, uninstall, status, render, patch):
     app.command()(command)
+app.add_typer(dashboards, name="dashboards")

@@ -12,6 +12,7 @@ import typer
 
 from ..errors import ActionError, KvobsError
 from ..settings import Settings
+from ..terminal import say
 from .options import Output
 
 if TYPE_CHECKING:
@@ -31,9 +32,6 @@ def errors(output: Output) -> Iterator[None]:
             print_line((to_json if output is Output.json else to_yaml)(error_document(error)))
         print_error(str(error), error.hint)
         raise typer.Exit(error.exit_code) from error
-    except KeyboardInterrupt as interruption:
-        print_error("interrupted; what was done stands, and running the same command again finishes it")
-        raise typer.Exit(130) from interruption
 
 
 def finish(report: Any, output: Output, *, verbose: bool = False) -> NoReturn:
@@ -41,7 +39,8 @@ def finish(report: Any, output: Output, *, verbose: bool = False) -> NoReturn:
     from ..report import to_document, to_json, to_text, to_yaml
 
     if output is Output.text:
-        print_line(to_text(report, verbose=verbose))
+        # Standard output is UTF-8 for programs; standard error still has what a terminal here can show.
+        print_line(with_marks(to_text(report, verbose=verbose), sys.stderr.encoding))
     else:
         print_line((to_json if output is Output.json else to_yaml)(to_document(report)))
     raise typer.Exit(report.exit_code)
@@ -60,17 +59,32 @@ def print_line(text: str) -> None:
         raise ActionError(f"the result cannot be written to stdout: {error.strerror}") from error
 
 
+PLAIN = str.maketrans({"√": "+", "‼": "!", "×": "x", "…": "..."})
+"""What stands for a mark where it cannot be shown."""
+
+
+def with_marks(text: str, encoding: str | None) -> str:
+    """Return *text*, with plain marks where a terminal of this *encoding* cannot show the others.
+
+    >>> with_marks("√ Grüße", "latin-1"), with_marks("√ Grüße", "utf-8")
+    ('+ Grüße', '√ Grüße')
+    """
+    try:
+        "√‼×…".encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return text.translate(PLAIN)
+    return text
+
+
 def print_error(message: str, hint: str | None = None) -> None:
     """Write to stderr, where everything else goes."""
-    sys.stderr.write(f"kvobs: {message}\n")
-    if hint:
-        sys.stderr.write(f"  what to do: {hint}\n")
+    say(sys.stderr, f"kvobs: {message}\n" + (f"  what to do: {hint}\n" if hint else ""))
 
 
 def print_account(text: str) -> None:
     """Write to stderr what was done beside the result."""
     if text:
-        sys.stderr.write(text + "\n")
+        say(sys.stderr, text + "\n")
 
 
 def on_terminal() -> bool:
@@ -80,9 +94,9 @@ def on_terminal() -> bool:
 
 def confirmed(action: str, settings: Settings) -> Cluster:
     """Ask on the terminal whether to act on the cluster, named as the kubeconfig does; leave with 0 on a no."""
-    from ..adapters.cluster import Cluster
+    from ..use_cases.connect import cluster_of
 
-    cluster = Cluster.connect(settings.kubeconfig, settings.context, request_timeout_s=settings.request_timeout_s)
+    cluster = cluster_of(settings)
     where = f", namespace {settings.namespace}" if settings.namespace else ""
     sys.stderr.write(f"{action} the cluster at {cluster.server}{where}? [y/N] ")
     sys.stderr.flush()

@@ -8,13 +8,28 @@ import typer
 
 from ..errors import UsageError
 from ..settings import Settings
-from .options import Context, Format, HelmPath, Kubeconfig, Namespace, Output, Quiet, Timeout, Yes, expanded, seconds
+from .options import (
+    Context,
+    Format,
+    HelmPath,
+    Insecure,
+    Kubeconfig,
+    Namespace,
+    Output,
+    Quiet,
+    RequestTimeout,
+    Timeout,
+    Yes,
+    expanded,
+    seconds,
+)
 from .streams import confirmed, errors, finish, on_terminal, progress
 
 
 def uninstall(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    insecure_skip_tls_verify: Insecure = False,
     namespace: Namespace = None,
     delete_crds: Annotated[
         bool, typer.Option("--delete-crds", help="Delete the operator's CRDs too, if nothing else uses them.")
@@ -28,6 +43,7 @@ def uninstall(
     ] = False,
     helm: HelmPath = "helm",
     timeout: Timeout = "10m",
+    request_timeout: RequestTimeout = "30s",
     output: Format = Output.text,
     quiet: Quiet = False,
     yes: Yes = False,
@@ -37,7 +53,13 @@ def uninstall(
         from ..use_cases.uninstall import uninstall as run
 
         settings = Settings(
-            kubeconfig=expanded(kubeconfig), context=context, namespace=namespace, helm=helm, timeout_s=seconds(timeout)
+            kubeconfig=expanded(kubeconfig),
+            context=context,
+            insecure_skip_tls_verify=insecure_skip_tls_verify,
+            namespace=namespace,
+            helm=helm,
+            timeout_s=seconds(timeout),
+            request_timeout_s=seconds(request_timeout, "--request-timeout"),
         )
         if not yes and not on_terminal():
             raise UsageError("this asks before it acts, and there is no terminal to ask on", hint="add --yes")

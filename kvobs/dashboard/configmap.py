@@ -17,7 +17,8 @@ MAX_BYTES = 1024 * 1024
 lies above it."""
 
 _NAME_LIMIT = 253  # of a DNS-1123 subdomain, which the name of a ConfigMap is, and of a key in it
-_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+# Kubernetes takes no key that begins with "..": it becomes a file name wherever a ConfigMap is mounted.
+_KEY = re.compile(r"(?!\.\.)[-._a-zA-Z0-9]{1,253}")
 _DIGEST_CHARS = 8
 
 
@@ -95,7 +96,7 @@ def dashboard_configmap(
     if not key.endswith(".json") or not _KEY.fullmatch(key):
         raise DocumentError(
             f"{key!r} cannot be the key of a dashboard in a ConfigMap",
-            hint="letters, digits, '-', '_' and '.', at most 253, ending in .json",
+            hint="letters, digits, '-', '_' and '.', at most 253, no .. at its start, ending in .json",
         )
     text = write_json(document)
     size = len(text.encode())

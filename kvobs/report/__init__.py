@@ -5,7 +5,11 @@ Text is for people and may change; a document is for programs.
 
 from __future__ import annotations
 
+from . import check as check
+
 # Each of these says how one report reads.
+from . import dashboards as dashboards
+from . import diff as diff
 from . import install as install
 from . import patch as patch
 from . import render as render

@@ -13,8 +13,7 @@ from typing import Any
 
 from ..errors import KvobsError
 from ..stack.facts import Ref
-from ..stack.manifests import to_yaml as objects_to_yaml
-from ..stack.objects import hidden
+from ..stack.manifests import as_they_are, shown
 from ..use_cases.render import Rendered
 
 VERSION = 1
@@ -23,7 +22,8 @@ VERSION = 1
 def to_document(report: Any) -> dict[str, Any]:
     """Return *report* as plain values, with its kind, the version of the form, and its exit code."""
     if isinstance(report, Rendered) and not report.files:
-        return {"apiVersion": "v1", "kind": "List", "items": [dict(hidden(each)) for each in report.objects]}
+        items = shown(report.objects, public=report.public)
+        return {"apiVersion": "v1", "kind": "List", "items": [dict(each) for each in items]}
     body = _plain(report)
     return {"kind": type(report).__name__, "version": VERSION, "exit_code": report.exit_code, **body}
 
@@ -48,7 +48,7 @@ def to_json(document: Mapping[str, Any]) -> str:
 def to_yaml(document: Mapping[str, Any]) -> str:
     """Return *document* as YAML; a list of objects as a stream of them, as kubectl takes it."""
     if document.get("kind") == "List":
-        return objects_to_yaml(document["items"])
+        return as_they_are(document["items"])
     import yaml
 
     return yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)

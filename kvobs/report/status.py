@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..use_cases.status import StatusReport
+from .diff import object_lines
 from .lines import access, here, joined, notes, table
 from .text import to_text
 
@@ -30,4 +31,12 @@ def _(report: StatusReport, *, verbose: bool = False) -> str:
         "Objects of kvobs",
         *(f"  {each}" for each in report.members),
     ]
-    return joined(lines, notes(report.notes), access(report.access))
+    missing = [f"  - {each}" for each in report.missing]
+    drifted = [f"  {line}" for each in report.drifted for line in object_lines(each, verbose=verbose)]
+    return joined(
+        lines,
+        ["Missing (kvobs install brings it back)", *missing] if missing else [],
+        ["Not as it was made (kvobs diff says what an install would do)", *drifted] if drifted else [],
+        notes(report.notes),
+        access(report.access),
+    )

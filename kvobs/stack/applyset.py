@@ -2,8 +2,9 @@
 
 The parent ConfigMap carries the set's ID; every member carries it too, as `applyset.kubernetes.io/part-of`.
 `kubectl get configmap -A -l applyset.kubernetes.io/id` finds the parents of every tool that keeps to the KEP.
-Beside what the KEP asks for, the parent holds a record: the Helm release that kvobs made, and every field of
-somebody else's object that kvobs set, with the value it had before.
+Beside what the KEP asks for, the parent names each member, so that one that somebody deletes is missed, and holds a
+record: the Helm release that kvobs made, and every field of somebody else's object that kvobs set, with the value it
+had before.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ PARENT_NAME = "kvobs"
 """The name of the parent ConfigMap, in the namespace of the install."""
 
 RECORD_KEY = "record.json"
+MEMBERS_KEY = "members"
+"""Each member in a line: `ServiceMonitor.monitoring.coreos.com monitoring/kvobs-vllm`."""
 RECORD_FORMAT = 1
 """The shape of set and record; raised when an older kvobs would misread it.
 
@@ -121,7 +124,7 @@ def parent(name: str, namespace: str, *, refs: Iterable[Ref], record: Record) ->
             "labels": {ID_LABEL: applyset_id(name, namespace), MANAGED_BY: OURS, PART_OF: OURS},
             "annotations": annotations,
         },
-        "data": {RECORD_KEY: _record_text(record)},
+        "data": {MEMBERS_KEY: _member_lines(listed), RECORD_KEY: _record_text(record)},
     }
 
 
@@ -130,19 +133,33 @@ def widened(new: Object, before: Object | None) -> dict[str, Any]:
 
     Whatever happens in between, the set can then be listed whole (KEP-3659). `new` itself narrows it again.
     """
+    if before is None:
+        return dict(new)
     metadata = new["metadata"]
     annotations = dict(metadata["annotations"])
-    if before is not None:
-        for key in (GROUP_KINDS, NAMESPACES):
-            if both := _joined({*_listed(new, key), *_listed(before, key)}):
-                annotations[key] = both
-    return {**new, "metadata": {**metadata, "annotations": annotations}}
+    for key in (GROUP_KINDS, NAMESPACES):
+        if both := _joined({*_listed(new, key), *_listed(before, key)}):
+            annotations[key] = both
+    named = _member_lines([*named_members(new), *named_members(before)])
+    return {**new, "metadata": {**metadata, "annotations": annotations}, "data": {**new["data"], MEMBERS_KEY: named}}
 
 
 def members(parent: Object) -> tuple[str, ...]:
     """The kinds (with their group) of which a set has members, sorted; from its parent, which is checked."""
     check_parent(parent)
     return tuple(sorted(set(_listed(parent, GROUP_KINDS))))
+
+
+def named_members(parent: Object) -> tuple[Ref, ...]:
+    """Every member by its name, sorted; none where an older kvobs wrote the parent. What is no name is passed over."""
+    lines = ((parent.get("data") or {}).get(MEMBERS_KEY) or "").splitlines()
+    found = [(kind, place.rpartition("/")) for kind, _, place in (line.partition(" ") for line in lines)]
+    return tuple(Ref(kind, namespace, name) for kind, (namespace, _, name) in found if kind and name)
+
+
+def _member_lines(refs: Iterable[Ref]) -> str:
+    named = sorted({f"{one.kind} {one.namespace + '/' if one.namespace else ''}{one.name}" for one in refs})
+    return "".join(f"{line}\n" for line in named)
 
 
 def member_namespaces(parent: Object) -> tuple[str, ...]:

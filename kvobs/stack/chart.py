@@ -2,11 +2,13 @@
 
 A plan for a cluster without a stack needs the names, selectors and datasource that will be there: these
 functions foretell them by the rules of the charts' own templates, and tests compare them with what the charts
-render. Templates inside values (`{{ … }}`) are not evaluated.
+render. Templates inside values (`{{ … }}`) are not evaluated, but for the release's name in a selector.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +21,8 @@ CHART_NAME = "kube-prometheus-stack"
 # Prometheus' selectors: the field of its object, and the switch that says "only monitors of this release".
 _SERVICE_MONITORS = "serviceMonitorSelector"
 _POD_MONITORS = "podMonitorSelector"
+_SCRAPE_CONFIGS = "scrapeConfigSelector"
+_RELEASE_NAME = re.compile(r"\{\{-? *\$?\.Release\.Name *-?\}\}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,6 +145,7 @@ def prometheus_of(release: str, namespace: str, values: Mapping[str, Any]) -> Pr
         service=names.prometheus_service,
         service_port=value_at(values, f"{spec}.portName", "http-web"),
         ignores_namespace_selectors=bool(value_at(values, f"{spec}.ignoreNamespaceSelectors", False)),
+        scrape_config_selector=_selector(values, release, _SCRAPE_CONFIGS),
     )
 
 
@@ -191,7 +196,9 @@ def _cut(name: str, length: int) -> str:
 def _selector(values: Mapping[str, Any], release: str, field: str) -> Selector:
     given: Selector = value_at(values, f"prometheus.prometheusSpec.{field}", {})
     if given:
-        return given
+        # The chart runs a selector through its template engine; the release's name is what is asked for there.
+        rendered: Selector = json.loads(_RELEASE_NAME.sub(release, json.dumps(given)))
+        return rendered
     ours_only = value_at(values, f"prometheus.prometheusSpec.{field}NilUsesHelmValues", True)
     return {"matchLabels": {"release": release}} if ours_only else {}
 

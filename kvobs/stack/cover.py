@@ -13,12 +13,14 @@ from itertools import groupby
 from typing import Any
 
 from .facts import Facts, MetricsPod, Monitor, Object, Prometheus, Service
-from .monitor_objects import Kit, is_stable, service_endpoint
+from .monitor_objects import Kit, lasting, lasting_owner, service_endpoint
 from .notes import Note
 from .objects import dns_name
+from .of_no_use import of_no_use
 from .placement import Home, home_of
 from .selectors import matches
-from .targets import Target, covered, monitor_of, pods_behind, selected, target_of, targets
+from .strangers import apart_from, strangers
+from .targets import Target, covered, in_words, monitor_of, pods_behind, selected, target_of, targets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,11 +47,6 @@ def cover(
     *settled* targets are somebody's already, and count as taken.
     """
     return _Builder(pods, facts, prometheus, kit, namespace, settled).cover()
-
-
-def in_words(pods: Iterable[MetricsPod]) -> str:
-    """The workloads that *pods* belong to."""
-    return ", ".join(sorted({f"{pod.namespace}/{pod.owner or pod.name}" for pod in pods}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +82,15 @@ class _Builder:
         for service, pods in self._services_in_front():
             left = [pod for pod in pods if self._target(pod) in self.remaining]
             if left and not self._through(service, left):
-                self._by_pods(left, service.selector, service.namespace, service.name, detail="")
+                self._by_pods(left, lasting(service.selector), service.namespace, service.name, detail="")
         for (place, labels, port), pods in self._groups():
-            owner = min(pod.owner or pod.name for pod in pods)
+            owner = min(map(lasting_owner, pods))
             self._by_pods(pods, dict(labels), place, owner, detail=f"{labels}{port}")
         for reason, those in groupby(sorted(self.remaining, key=self._reason), key=self._reason):
             names = in_words(self.remaining[target] for target in those)
             self.notes.append(Note("not-scraped", f"{self.kit.what} {names} is not scraped: {reason}."))
-        taken = set(lacking) - set(self.remaining)
+        taken = {target: pod for target, pod in lacking.items() if target not in self.remaining}
+        self.notes += of_no_use(taken, self.facts, self.prometheus, what=self.kit.what)
         unselected = covered(self.facts.monitors, self.facts, taken, lambda m: not m.ours)
         return Cover(
             objects=tuple(sorted(self._named(), key=lambda each: (each["metadata"]["name"], each["kind"]))),
@@ -126,7 +124,7 @@ class _Builder:
 
     def _through(self, service: Service, pods: list[MetricsPod]) -> bool:
         """Plan a ServiceMonitor for *service*; say whether that could be done."""
-        labels = {key: value for key, value in service.labels.items() if is_stable(key)}
+        labels = lasting(service.labels)
         selector = self.kit.selector("ServiceMonitor", labels)
         endpoint = service_endpoint(service, pods)
         home = self._home("ServiceMonitor", service.namespace)
@@ -165,26 +163,52 @@ class _Builder:
     def _home(self, kind: str, reach: str) -> Home | str:
         labels = self.kit.template(kind)["metadata"].get("labels") or {}
         where = self.namespace
-        return home_of(self.prometheus, self.facts, kind=kind, namespace=where, reach=reach, labels=labels)
+        home = home_of(self.prometheus, self.facts, kind=kind, namespace=where, reach=reach, labels=labels)
+        if isinstance(home, Home) and home.namespace in self.kit.closed:
+            who = f"Prometheus {self.prometheus.namespace}/{self.prometheus.name}"
+            return f"{who} reads a {kind} for it only from namespace {home.namespace}, where none may be made"
+        return home
 
     def _take(self, document: dict[str, Any], pods: list[MetricsPod], place: str, subject: str, *, detail: str) -> bool:
         """Keep the monitor if it finds nothing but pods that lack one, and some of those."""
-        found = targets(monitor_of(document, document["kind"], ours=True), self.facts)
-        if not found or not found <= set(self.remaining):
-            beside = sorted(found - set(self.remaining))
-            what = f"would also find {beside[0][0]}, port {beside[0][1]}" if beside else "would find nothing"
-            self._because(pods, f"a {document['kind']} for {place}/{subject} {what}")
+        beside = self._beside(document)
+        if beside and document["kind"] == "PodMonitor":
+            document = apart_from(document, beside, pods)
+            beside = self._beside(document)
+        found = self._found(document)
+        what = f"a {document['kind']} for {place}/{subject} would"
+        if beside:
+            others = [pod for pod in beside if pod not in pods]
+            names = "another port of it"
+            if others:
+                names = f"{in_words(others)}; give one of the two a label that the other has not"
+            self._because(pods, f"{what} also find {names}")
+            return False
+        if not found:
+            self._because(pods, f"{what} find nothing")
             return False
         for target in found:
             del self.remaining[target]
         self.planned.append(_Planned(document, place, subject, detail))
         return True
 
+    def _beside(self, document: Object) -> list[MetricsPod]:
+        """The pods that a monitor would find and must not: those of others, and those that have a monitor."""
+        taken = {name for name, _ in self._found(document) - set(self.remaining)}
+        everyone = (*self.facts.vllm_pods, *self.facts.dcgm_pods)
+        return [
+            *strangers(document, self.facts),
+            *(pod for pod in everyone if f"{pod.namespace}/{pod.name}" in taken),
+        ]
+
+    def _found(self, document: Object) -> frozenset[Target]:
+        return targets(monitor_of(document, document["kind"], ours=True), self.facts)
+
     def _groups(self) -> Iterator[tuple[tuple[str, tuple[tuple[str, str], ...], int], list[MetricsPod]]]:
         """The pods left over, by namespace, lasting labels and port."""
 
         def key(pod: MetricsPod) -> tuple[str, tuple[tuple[str, str], ...], int]:
-            labels = tuple(sorted((k, v) for k, v in pod.labels.items() if is_stable(k)))
+            labels = tuple(sorted(lasting(pod.labels).items()))
             return pod.namespace, labels, _metrics_port(pod)
 
         for group, pods in groupby(sorted(self.remaining.values(), key=lambda p: (key(p), p.name)), key=key):

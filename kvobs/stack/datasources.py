@@ -42,23 +42,33 @@ def chosen_datasources(
     )
 
 
-def unled_datasource(grafana: Grafana | None, prometheus: Prometheus, settings: Settings) -> tuple[Note, ...]:
-    """Say where the source that `chosen_datasources` takes, told nothing, has a URL that leads elsewhere.
+def datasource_notes(grafana: Grafana | None, prometheus: Prometheus, settings: Settings) -> tuple[Note, ...]:
+    """Say which source `chosen_datasources` takes of several, and why; and where the one it takes leads elsewhere.
 
-    A source whose URL is not known says nothing.
+    What the user has named needs no word; a source whose URL is not known says nothing of where it leads.
     """
     if grafana is None or "prometheus" in given_datasources(settings):
         return ()
     meant = _meant(grafana, prometheus)
-    if meant is None or not meant.url or leads_to(meant.url, prometheus, seen_from=grafana.namespace):
+    if meant is None:
         return ()
-    return (
-        Note(
-            "datasource-elsewhere",
+    notes = []
+    leads = leads_to(meant.url, prometheus, seen_from=grafana.namespace)
+    to = f"Prometheus {prometheus.namespace}/{prometheus.name}"
+    others = [f"{each.name} ({each.uid})" for each in _sources(grafana) if each is not meant]
+    if others:
+        why = f"its URL leads to {to}" if leads else f"it is the default one, and no URL is known to lead to {to}"
+        text = (
+            f"Datasource {meant.name} ({meant.uid}) is used, since {why}; also of type prometheus: {', '.join(others)}"
+        )
+        notes.append(Note("datasource-chosen", f"{text}. --datasource prometheus=UID decides."))
+    if meant.url and not leads:
+        text = (
             f"Datasource {meant.name} ({meant.uid}) is used, but its URL {_shown(meant.url)} does not lead to a Service"
-            f" of Prometheus {prometheus.namespace}/{prometheus.name}; --datasource prometheus=UID decides.",
-        ),
-    )
+            f" of {to}; --datasource prometheus=UID decides."
+        )
+        notes.append(Note("datasource-elsewhere", text))
+    return tuple(notes)
 
 
 def _sources(grafana: Grafana) -> list[DatasourceFact]:

@@ -15,13 +15,19 @@ from typing import Any
 from ..settings import Settings
 from .applyset import ABSENT
 from .cover import cover
+from .dcgm_kinds import managed_kind
 from .dcgm_notes import (
     exporter_off,
+    exporters_of_nodes,
+    managed,
     monitor_not_read,
     no_exporter,
+    password_asked,
+    policy_in_conflict,
     policy_left_alone,
     policy_taken,
     scraped_by_operator,
+    sliced,
     unreachable,
 )
 from .exporters import DCGM_PORT
@@ -30,7 +36,7 @@ from .monitor_objects import Kit
 from .notes import Note
 from .objects import OURS
 from .selectors import labels_wanted, selects_namespace
-from .targets import ENDPOINTS, covered, selected, target_of
+from .targets import ENDPOINTS, covered, selected, selectors_of, target_of
 
 EXPORTER = "nvidia-dcgm-exporter"
 """What the GPU Operator calls the exporter's Service, its ServiceMonitor and the label `app` of both."""
@@ -83,16 +89,18 @@ def dcgm_plan(
     if settings.dcgm == "none":
         return DcgmPlan(notes=(Note("dcgm-skipped", "GPU metrics: skipped, as --dcgm none says."),))
     policy = min(facts.cluster_policies, key=lambda each: each.name, default=None)
+    notes: list[Note] = [exporters_of_nodes(facts, prometheus)] if facts.exporting_nodes else []
     if policy is None and not facts.dcgm_pods:
-        return DcgmPlan(notes=(no_exporter(facts),))
-    notes: list[Note] = []
+        return DcgmPlan(notes=tuple(notes or [no_exporter(facts)]))
     fields: tuple[ForeignFieldChange, ...] = ()
     pods = list(facts.dcgm_pods)
     reworked = facts
     if policy is not None:
         place = _operand_namespace(policy, facts)
         theirs = [pod for pod in pods if pod.namespace == place and pod.labels.get("app") == EXPORTER]
-        if not policy.exporter_enabled:
+        if policy.in_conflict:
+            notes += [policy_in_conflict(policy), *([] if pods else [no_exporter(facts)])]
+        elif not policy.exporter_enabled:
             notes.append(exporter_off(policy))
         else:
             reworked, stand_ins = _with_exporter(facts, place, theirs)
@@ -109,11 +117,16 @@ def dcgm_plan(
         service_monitor=templates["dcgm"],
         pod_monitor=_pod_template(templates),
         opt_out={},
+        closed=frozenset(pod.namespace for pod in pods if (kind := managed_kind(pod.kind)) and kind.closed),
     )
+    locked = [pod for pod in pods if pod.asks_password]
+    pods = [pod for pod in pods if not pod.asks_password]
     found = cover(pods, reworked, prometheus, kit, namespace=namespace)
     # What is missing from the operator's own monitor was said with the policy.
     unread = [each for each in found.unselected if policy is None or each.name != EXPORTER]
-    notes += [*found.notes, *(monitor_not_read(each, prometheus) for each in unread)]
+    notes += found.notes
+    notes += [monitor_not_read(m, prometheus, _missing_labels(prometheus, m, m.labels, facts)) for m in unread]
+    notes += [*managed(facts.dcgm_pods), *password_asked(locked), *sliced(facts)]
     return DcgmPlan(objects=found.objects, fields=fields, notes=tuple(notes))
 
 
@@ -186,15 +199,16 @@ def _changes(policy: ClusterPolicy, plain: Mapping[str, Any], labels: Mapping[st
 def _missing_labels(
     prometheus: Prometheus, theirs: Monitor, base: Mapping[str, str], facts: Facts
 ) -> dict[str, str] | None:
-    """The labels that the operator's monitor lacks for *prometheus* to read it; None: no label would do."""
+    """The labels that somebody's monitor lacks beside *base* for *prometheus* to read it; None: no label would do."""
+    selector, namespace_selector = selectors_of(prometheus, theirs.kind)
     if not selects_namespace(
-        prometheus.service_monitor_namespace_selector,
+        namespace_selector,
         own=prometheus.namespace,
         namespace=theirs.namespace,
         labels=facts.namespaces.get(theirs.namespace, {}),
     ):
         return None
-    wanted = labels_wanted(prometheus.service_monitor_selector, base)
+    wanted = labels_wanted(selector, base)
     return None if wanted is None else {k: v for k, v in wanted.items() if base.get(k) != v}
 
 

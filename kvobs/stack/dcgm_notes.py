@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from .facts import ClusterPolicy, Facts, Monitor, Prometheus
+from .dcgm_kinds import DRA_EXPORTER, MIG_LACKS, NODE_LABEL, NODE_PORT, managed_kind
+from .facts import ClusterPolicy, Facts, MetricsPod, Monitor, Prometheus
+from .node_scrape import KIND, node_scrape
 from .notes import Note
 from .selectors import labels_wanted
+from .targets import in_words
 
 POLICY_TAKEN = "dcgm-policy-taken"
 """Id of the note that names the owner of a field which is taken, and the consequence."""
@@ -23,12 +27,76 @@ def no_exporter(facts: Facts) -> Note:
     return Note("no-gpu-exporter", text)
 
 
+def exporters_of_nodes(facts: Facts, prometheus: Prometheus) -> Note:
+    """Nodes serve GPU metrics themselves, where no ServiceMonitor or PodMonitor leads."""
+    key, value = NODE_LABEL
+    text = (
+        f"GPU metrics: AKS runs the DCGM exporter as a service of the node itself (label {key}={value}, on"
+        f" {facts.exporting_nodes} of the nodes), in no pod, so that no ServiceMonitor or PodMonitor leads to it."
+    )
+    scrape = node_scrape(prometheus, name="dcgm-of-nodes", node_label=NODE_LABEL, port=NODE_PORT)
+    where = f"Prometheus {prometheus.namespace}/{prometheus.name}"
+    if KIND not in facts.kinds:
+        text += " A ScrapeConfig would, and this cluster's Prometheus Operator is too old for it (0.65 or later)."
+    elif scrape is None:
+        text += f" A ScrapeConfig would, and {where} reads none: set its scrapeConfigSelector, and run this again."
+    else:
+        text += f" A ScrapeConfig does: echo '{json.dumps(scrape)}' | kubectl apply -f -"
+    return Note("dcgm-on-nodes", text)
+
+
+def managed(pods: Iterable[MetricsPod]) -> Iterator[Note]:
+    """Say of each managed exporter who manages it, what it lacks, and how to have more."""
+    for kind in sorted({pod.kind for pod in pods}):
+        known = managed_kind(kind)
+        if known is None:
+            continue
+        where = in_words(pod for pod in pods if pod.kind == kind)
+        yield Note(
+            "dcgm-managed",
+            f"DCGM exporter {where} belongs to {known.manager}, which sets back what is changed of it; kvobs leaves it"
+            f" as it is, and {known.limits}; {known.remedy}.",
+        )
+
+
+def password_asked(pods: Sequence[MetricsPod]) -> Iterator[Note]:
+    """Exporters behind a password are left alone."""
+    if pods:
+        yield Note(
+            "dcgm-password",
+            f"DCGM exporter {in_words(pods)} is not scraped: its web configuration asks for a password, which kvobs"
+            " does not handle; give its own ServiceMonitor the labels that the Prometheus selects by, and basicAuth.",
+        )
+
+
+def sliced(facts: Facts) -> Iterator[Note]:
+    """Nodes whose GPUs are sliced: what is not measured there."""
+    if facts.mig_nodes and facts.dcgm_pods:
+        lacking = ", ".join(f"DCGM_FI_DEV_{each}" for each in MIG_LACKS)
+        yield Note(
+            "dcgm-mig",
+            f"On {facts.mig_nodes} of the nodes GPUs are sliced by MIG, where DCGM has no {lacking}: the panels GPU"
+            " utilisation and Memory copy utilisation stay dark for them; Graphics engine active"
+            " (DCGM_FI_PROF_GR_ENGINE_ACTIVE) is what shows the use of a slice.",
+        )
+
+
 def exporter_off(policy: ClusterPolicy) -> Note:
     """The GPU Operator is told to run no exporter."""
     return Note(
         "dcgm-exporter-off",
         f"ClusterPolicy {policy.name} has the DCGM exporter switched off, so the GPU Operator serves no GPU"
         f" metrics; to switch it on: {_next_upgrade(policy.release, ['dcgmExporter.enabled=true'])}",
+    )
+
+
+def policy_in_conflict(policy: ClusterPolicy) -> Note:
+    """The GPU Operator carries out neither of two objects of its own."""
+    return Note(
+        "dcgm-policy-left",
+        f"ClusterPolicy {policy.name} is left alone: while a GPUCluster is there too, the GPU Operator carries out"
+        " neither of the two; kvobs takes the exporters that run as they are. Keep one of them (values"
+        " clusterPolicy.deployCR and gpuCluster.deployCR of chart gpu-operator), then run this again.",
     )
 
 
@@ -76,19 +144,21 @@ def policy_taken(policy: ClusterPolicy, *, fields: Iterable[str], owners: Iterab
     )
 
 
-def monitor_not_read(monitor: Monitor, prometheus: Prometheus) -> Note:
-    """*monitor* would do, if only *prometheus* read it."""
-    wanted = labels_wanted(prometheus.service_monitor_selector, monitor.labels) or {}
-    missing = {key: value for key, value in wanted.items() if monitor.labels.get(key) != value}
+def monitor_not_read(monitor: Monitor, prometheus: Prometheus, missing: Mapping[str, str] | None) -> Note:
+    """*monitor* would do, if only *prometheus* read it: it lacks the labels *missing*; None: no label would help."""
     text = (
         f"{monitor.kind} {monitor.namespace}/{monitor.name} is not read by Prometheus {prometheus.namespace}/"
-        f"{prometheus.name}"
+        f"{prometheus.name}, "
     )
-    if missing:
-        text += f", for lack of the label {_and(f'{key}={value}' for key, value in missing.items())}"
-    text += "; kvobs applies its own."
-    if missing and monitor.release is not None:
+    if not missing:
+        return Note("monitor-not-read", f"{text}whatever its labels; kvobs applies its own.")
+    text += f"for lack of the label {_and(f'{key}={value}' for key, value in missing.items())}; kvobs applies its own."
+    values: list[str] = []
+    if monitor.release is not None:
         values = _label_values("serviceMonitor.additionalLabels", missing)
+    elif monitor.name == DRA_EXPORTER:
+        values = _label_values("dcgmExporter.serviceMonitor.additionalLabels", missing)
+    if values:
         text += f" To use theirs instead, then run this again: {_next_upgrade(monitor.release, values)}"
     return Note("monitor-not-read", text)
 

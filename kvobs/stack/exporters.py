@@ -6,6 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from .dcgm_kinds import (
+    IMAGE,
+    MIG_PRODUCT,
+    MIG_RESOURCE,
+    NODE_LABEL,
+    PRODUCT_LABEL,
+    WEB_CONFIG_FLAG,
+    WEB_CONFIG_VARIABLE,
+    kind_of_exporter,
+)
 from .facts import ClusterPolicy, MetricsPod, Object
 from .workloads import (
     containers_of,
@@ -23,8 +33,7 @@ from .workloads import (
 DCGM_PORT = 9400
 """Where dcgm-exporter listens unless it is told otherwise."""
 
-_NAMES = ("nvidia-dcgm-exporter", "dcgm-exporter")
-_GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-")
+_GPU_RESOURCES = ("nvidia.com/gpu", MIG_RESOURCE)
 
 
 def dcgm_pod(pod: Object) -> MetricsPod | None:
@@ -32,19 +41,40 @@ def dcgm_pod(pod: Object) -> MetricsPod | None:
     if is_finished(pod):
         return None
     containers = containers_of(pod.get("spec") or {})
-    exporter = next((c for c in containers if image_name(c) == "dcgm-exporter"), None)
+    exporter = next((c for c in containers if image_name(c).endswith(IMAGE)), None)
     labels = labels_of(pod)
-    if exporter is None and not any(labels.get(key) in _NAMES for key in ("app", "app.kubernetes.io/name")):
+    kind = kind_of_exporter(labels)
+    if exporter is None and kind is None:
         return None
+    container = exporter or next(iter(containers), {})
     ports = tcp_ports_of(pod.get("spec") or {})
+    web = _web_config(container)
     return MetricsPod(
         namespace=namespace_of(pod),
         name=name_of(pod),
         labels=labels,
         ports=ports,
-        metrics_port=_listens_on(exporter or next(iter(containers), {}), ports),
+        metrics_port=_listens_on(container, ports),
         owner=owner_of(pod)[1],
+        scheme="https" if web == "https" else "http",
+        kind=kind.id if kind else "",
+        asks_password=web == "password",
     )
+
+
+def _web_config(container: Object) -> str:
+    """What the exporter's web configuration asks of a client, as far as its probes tell: `https`, `password`, ``.
+
+    The configuration itself is in a ConfigMap or a Secret. A probe cannot know a password, so that NVIDIA's chart
+    only tries the port where there is one.
+    """
+    probes = [container.get(name) or {} for name in ("readinessProbe", "livenessProbe")]
+    if any((probe.get("httpGet") or {}).get("scheme") == "HTTPS" for probe in probes):
+        return "https"
+    flags = [str(each).partition("=")[0] for each in container.get("args") or ()]
+    if WEB_CONFIG_FLAG not in flags and not environment_of(container).get(WEB_CONFIG_VARIABLE):
+        return ""
+    return "password" if any("tcpSocket" in probe for probe in probes) else "https"
 
 
 def _listens_on(container: Object, ports: Mapping[int, str | None]) -> int:
@@ -64,18 +94,30 @@ def _listens_on(container: Object, ports: Mapping[int, str | None]) -> int:
 
 def gpu_nodes(nodes: Iterable[Object]) -> int:
     """How many *nodes* offer NVIDIA GPUs, or slices of them, to pods."""
+    return sum(_offers(each, _GPU_RESOURCES) for each in nodes)
+
+
+def mig_nodes(nodes: Iterable[Object]) -> int:
+    """How many *nodes* slice their GPUs by MIG: as resources of their own, or (strategy `single`) by the product."""
     return sum(
-        any(
-            resource.startswith(_GPU_RESOURCES) and str(amount) != "0"
-            for resource, amount in ((each.get("status") or {}).get("allocatable") or {}).items()
-        )
-        for each in nodes
+        _offers(each, (MIG_RESOURCE,)) or MIG_PRODUCT in labels_of(each).get(PRODUCT_LABEL, "") for each in nodes
     )
 
 
+def exporting_nodes(nodes: Iterable[Object]) -> int:
+    """How many *nodes* serve GPU metrics by themselves, in no pod."""
+    key, value = NODE_LABEL
+    return sum(labels_of(each).get(key) == value for each in nodes)
+
+
+def _offers(node: Object, resources: tuple[str, ...]) -> bool:
+    allocatable = (node.get("status") or {}).get("allocatable") or {}
+    return any(name.startswith(resources) and str(amount) != "0" for name, amount in allocatable.items())
+
+
 def cluster_policies(raw: Iterable[Object]) -> tuple[ClusterPolicy, ...]:
-    """Return the GPU Operator's policies."""
-    return tuple(_cluster_policy(each) for each in raw)
+    """Return the GPU Operator's policies, without those of which it says that it ignores them: only one counts."""
+    return tuple(_cluster_policy(each) for each in raw if (each.get("status") or {}).get("state") != "ignored")
 
 
 def _cluster_policy(each: Object) -> ClusterPolicy:
@@ -89,7 +131,14 @@ def _cluster_policy(each: Object) -> ClusterPolicy:
         additional_labels=monitor.get("additionalLabels") or {},
         managers=field_managers(each, ("spec", "dcgmExporter", "serviceMonitor")),
         release=helm_release(each),
+        in_conflict=any(map(_names_rival, (each.get("status") or {}).get("conditions") or ())),
     )
+
+
+def _names_rival(condition: Object) -> bool:
+    """Whether a policy's condition says that a GPUCluster keeps the operator from carrying the policy out."""
+    failed = condition.get("type") == "Error" and condition.get("status") == "True"
+    return failed and "GPUCluster" in str(condition.get("message", ""))
 
 
 def field_managers(each: Object, below: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

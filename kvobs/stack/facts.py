@@ -52,6 +52,8 @@ class Prometheus:
     """Name (or number) of that Service's port."""
     ignores_namespace_selectors: bool = False
     """`spec.ignoreNamespaceSelectors`: a monitor then reaches its own namespace only."""
+    scrape_config_selector: Selector = None
+    """By which it reads ScrapeConfigs; those of its own namespace, if by any, are taken to be read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,11 +84,13 @@ class DatasourceFact:
     is_default: bool
     where: str
     """The object it was read from, in words."""
+    instances: Selector = None
+    """For which Grafanas of the Grafana Operator it is, by their labels; None: it is no object of that operator."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grafana:
-    """One Grafana workload."""
+    """One Grafana: its workload, or its object of the Grafana Operator."""
 
     namespace: str
     name: str
@@ -103,11 +107,13 @@ class Grafana:
     admin_user: str | tuple[str, str] = "admin"
     """The admin's name; or the (Secret, key) that holds it."""
     datasources: tuple[DatasourceFact, ...] = ()
+    operated: Mapping[str, str] | None = None
+    """The labels of its object, where the Grafana Operator runs it: dashboards are objects then; None: it does not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workload:
-    """A Deployment (or alike) that is only counted: an operator."""
+    """An object that is only counted: an operator's Deployment, a PrometheusAgent, a VMAgent."""
 
     kind: str
     namespace: str
@@ -151,6 +157,10 @@ class MetricsPod:
     """Name of the workload it belongs to (its Deployment, StatefulSet, …), else its own."""
     scheme: str = "http"
     """`https` where the server was given a certificate."""
+    kind: str = ""
+    """Which of the known packagings it is, where that matters: `gke`, `cloudwatch`."""
+    asks_password: bool = False
+    """Whether it gives its metrics to those only who know a password."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -183,6 +193,8 @@ class ClusterPolicy:
     managers: Mapping[str, tuple[str, ...]]
     """Path below spec.dcgmExporter.serviceMonitor (`enabled`, `additionalLabels.x`) -> field managers."""
     release: tuple[str, str] | None
+    in_conflict: bool = False
+    """Whether the GPU Operator does not carry it out, since there is a GPUCluster too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -208,6 +220,10 @@ class LoadedDashboard:
     """`namespace/configmap[key]`."""
     ours: bool
     """Whether its ConfigMap is a member of this install's ApplySet."""
+    carrier: Ref | None = None
+    """The object that it stands in."""
+    applyset: str | None = None
+    """ID of the ApplySet that this object is a member of."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -219,15 +235,31 @@ class Facts:
     """Served kinds with their group: `Prometheus.monitoring.coreos.com`, `Service`."""
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Name -> labels."""
+    terminating: Mapping[str, str] = field(default_factory=dict)
+    """Namespace that is being deleted -> what holds it up, in Kubernetes' own words."""
+    control_plane: str | None = None
+    """The provider that runs the control plane (EKS, GKE, AKS); None: nobody whom we know."""
     operators: tuple[Workload, ...] = ()
     prometheuses: tuple[Prometheus, ...] = ()
+    agents: tuple[Workload, ...] = ()
+    """PrometheusAgent objects: they scrape and send on, and answer no query."""
+    victoria_metrics: tuple[Workload, ...] = ()
+    """What the VictoriaMetrics operator runs (VMAgent, VMSingle, VMCluster)."""
     grafanas: tuple[Grafana, ...] = ()
     services: tuple[Service, ...] = ()
     monitors: tuple[Monitor, ...] = ()
     vllm_pods: tuple[MetricsPod, ...] = ()
     dcgm_pods: tuple[MetricsPod, ...] = ()
+    ray_pods: tuple[MetricsPod, ...] = ()
+    """Pods of Ray that run vLLM inside Ray: their metrics have names of Ray's."""
+    bystanders: tuple[MetricsPod, ...] = ()
+    """Other pods in the namespaces of vLLM and DCGM pods: what a monitor for those must not find."""
     cluster_policies: tuple[ClusterPolicy, ...] = ()
     gpu_nodes: int = 0
+    mig_nodes: int = 0
+    """How many nodes slice their GPUs by MIG."""
+    exporting_nodes: int = 0
+    """How many nodes serve GPU metrics themselves, in no pod (AKS)."""
     releases: tuple[Release, ...] = ()
     dashboards: tuple[LoadedDashboard, ...] = ()
     parents: tuple[Object, ...] = ()

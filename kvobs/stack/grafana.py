@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import yaml
-
-from .facts import DatasourceFact, Grafana, LoadedDashboard, Object, Service, Sidecar
-from .objects import is_ours
+from .facts import DatasourceFact, Grafana, LoadedDashboard, Object, Ref, Service, Sidecar
+from .objects import PART_OF_LABEL, is_ours
+from .provisioned import Found, files_of, read_datasources, text_of
 from .selectors import matches
 from .workloads import (
     containers_of,
@@ -31,9 +26,6 @@ from .workloads import (
 _IMAGES = ("grafana", "grafana-oss", "grafana-enterprise")
 _PORT = 3000
 _DATASOURCE_FOLDER = "provisioning/datasources"
-
-Found = MutableMapping[str, str]
-"""What could not be read, in words -> why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +117,7 @@ def loaded_dashboards(
     for each in config_maps:
         if not any(sidecar.resource != "secret" and _reads(sidecar, each) for sidecar in sidecars):
             continue
-        for key, text in _files(each):
+        for key, text in files_of(each):
             if not key.endswith(".json"):
                 continue
             try:
@@ -135,10 +127,12 @@ def loaded_dashboards(
             if isinstance(document, dict):
                 found.append(
                     LoadedDashboard(
-                        uid=_text(document.get("uid")),
-                        title=_text(document.get("title")),
+                        uid=text_of(document.get("uid")),
+                        title=text_of(document.get("title")),
                         where=f"{namespace_of(each)}/{name_of(each)}[{key}]",
                         ours=is_ours(each, own_sets),
+                        carrier=Ref("ConfigMap", namespace_of(each), name_of(each)),
+                        applyset=labels_of(each).get(PART_OF_LABEL),
                     )
                 )
     return tuple(found)
@@ -217,8 +211,8 @@ def _setting(workload: Object, variable: str) -> str | tuple[str, str] | None:
     for each in _server(workload).get("env") or ():
         if each["name"] == variable:
             held = (each.get("valueFrom") or {}).get("secretKeyRef") or {}
-            secret, key = _text(held.get("name")), _text(held.get("key"))
-            return (secret, key) if secret and key else _text(each.get("value"))
+            secret, key = text_of(held.get("name")), text_of(held.get("key"))
+            return (secret, key) if secret and key else text_of(each.get("value"))
     return None
 
 
@@ -279,61 +273,7 @@ def _datasources(
             place = (kind, namespace_of(each), name_of(each))
             if place not in mounted and not (watched and sidecar is not None and _reads(sidecar, each)):
                 continue
-            for key, text in _files(each, encoded=kind == "Secret"):
+            for key, text in files_of(each, encoded=kind == "Secret"):
                 if key.endswith((".yaml", ".yml")):
                     where = f"{kind} {namespace_of(each)}/{name_of(each)}[{key}]"
-                    yield from _read_datasources(text, where, unread)
-
-
-def _read_datasources(text: str, where: str, unread: Found) -> Iterator[DatasourceFact]:
-    try:
-        documents = list(yaml.safe_load_all(text))
-    except yaml.YAMLError as error:
-        # Not the error's own text: it quotes the file, which may hold a password.
-        mark = getattr(error, "problem_mark", None)
-        place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        unread[where] = f"it is not YAML{place}"
-        return
-    for document in documents:
-        entries = document.get("datasources") if isinstance(document, dict) else None
-        for each in entries if isinstance(entries, list) else ():
-            name = _text(each.get("name")) if isinstance(each, dict) else None
-            if name is None:
-                unread[where] = "an entry of its datasources has no name"
-                continue
-            uid = _text(each.get("uid"))
-            yield DatasourceFact(
-                # A value with a variable is expanded by Grafana from its own environment: unknown from here.
-                uid=uid_from_name(name) if uid is None else None if "$" in uid else uid,
-                name=name,
-                type=_text(each.get("type")) or "",
-                url=_text(each.get("url")) or "",
-                is_default=each.get("isDefault") is True,
-                where=where,
-            )
-
-
-def uid_from_name(name: str) -> str:
-    """The UID that Grafana gives a provisioned datasource which states none.
-
-    >>> uid_from_name("Prometheus")
-    'PBFA97CFB590B2093'
-    """
-    return "P" + hashlib.sha256(name.encode()).hexdigest()[:16].upper()
-
-
-def _files(each: Object, *, encoded: bool = False) -> Iterator[tuple[str, str]]:
-    """The files of a ConfigMap, or of a Secret (*encoded*); what is not text is no file of ours to read."""
-    plain: Mapping[str, Any] = {} if encoded else each.get("data") or {}
-    base64_parts = [each.get("data") or {}] if encoded else [each.get("binaryData") or {}]
-    yield from plain.items()
-    for part in base64_parts:
-        for key, value in part.items():
-            try:
-                yield key, base64.b64decode(value, validate=True).decode()
-            except (binascii.Error, UnicodeDecodeError):
-                continue
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+                    yield from read_datasources(text, where, unread)

@@ -10,6 +10,11 @@ from .facts import MetricsPod, Object, Service
 from .placement import Home
 from .targets import ENDPOINTS, PORT_VARIABLE, container_port
 
+_KNATIVE_REVISION = "serving.knative.dev/revision"
+_KNATIVE_SERVICE = "serving.knative.dev/service"
+_WORKER_HASH = "nvidia.com/dynamo-worker-hash"
+"""Dynamo's, at the end of the names of what it makes for a worker."""
+
 _VOLATILE = (
     *("helm.sh/chart", "chart", "app.kubernetes.io/version", "argocd.argoproj.io/instance"),
     *("pod-template-hash", "controller-revision-hash", "pod-template-generation"),
@@ -17,14 +22,18 @@ _VOLATILE = (
     *("batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"),
     *("leaderworkerset.sigs.k8s.io/group-key", "leaderworkerset.sigs.k8s.io/group-index"),
     "leaderworkerset.sigs.k8s.io/template-revision-hash",
+    *(_WORKER_HASH, "nvidia.com/selector", "nvidia.com/dynamo-component-pod"),
+    *("roleset-name", "role-template-hash", "storm-service-revision"),  # AIBrix
+    *(f"serving.knative.dev/{each}" for each in ("revision", "revisionUID", "configurationGeneration")),
+    *("serving.knative.dev/configurationUID", "serving.knative.dev/serviceUID"),
 )
 """Labels that change with a version or from pod to pod: a monitor that selects by them loses its targets."""
-
 
 _VOLATILE_PREFIXES = (
     "kvobs.dev/",
     "topology.kubernetes.io/",  # the API server copies a node's zone and region onto its pods since 1.35
     *("istio.io/", "security.istio.io/", "service.istio.io/", "sidecar.istio.io/"),
+    *("grove.io/", "stormservice.orchestration.aibrix.ai/"),
 )
 
 
@@ -40,6 +49,8 @@ class Kit:
     pod_monitor: Object
     opt_out: Mapping[str, tuple[str, str]]
     """Kind of monitor -> the label of what another monitor takes, and this sort must leave."""
+    closed: frozenset[str] = frozenset()
+    """Namespaces in which no monitor may be."""
 
     def template(self, kind: str) -> Object:
         """The template of that kind of monitor."""
@@ -85,10 +96,10 @@ class Kit:
         }
 
     def pod_endpoint(self, port: int, pods: Sequence[MetricsPod]) -> dict[str, Any]:
-        """By the container port's name where all have one, else by writing the number into the address."""
+        """By the container port's name where each has it, and once; else by writing the number into the address."""
         names = {pod.ports.get(port) for pod in pods}
         name = names.pop() if len(names) == 1 else None
-        if name is not None:
+        if name is not None and all(list(pod.ports.values()).count(name) == 1 for pod in pods):
             return {"port": name, "relabelings": None, **_tls(pods)}
         steps = self.pod_monitor["spec"][ENDPOINTS["PodMonitor"]][0].get("relabelings") or ()
         rewritten = [
@@ -106,6 +117,21 @@ _PORT_KEYS = ("port", "targetPort", "portNumber")
 def is_stable(key: str) -> bool:
     """Whether a label lasts as long as the workload."""
     return key not in _VOLATILE and not key.startswith(_VOLATILE_PREFIXES)
+
+
+def lasting(labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels that last as long as the workload; Knative gives each revision an `app` of its own."""
+    revision = labels.get(_KNATIVE_REVISION)
+    return {k: v for k, v in labels.items() if is_stable(k) and not (k == "app" and v == revision)}
+
+
+def lasting_owner(pod: MetricsPod) -> str:
+    """What to call the workload of *pod* by, so that the name outlives a rollout of an operator that renames it."""
+    labels = pod.labels
+    if _KNATIVE_REVISION in labels:
+        return labels.get(_KNATIVE_SERVICE) or labels[_KNATIVE_REVISION]
+    owner = pod.owner or pod.name
+    return owner.removesuffix(f"-{labels.get(_WORKER_HASH)}")
 
 
 def service_endpoint(service: Service, pods: Sequence[MetricsPod]) -> dict[str, Any] | None:

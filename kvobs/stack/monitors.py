@@ -7,19 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..settings import Settings
-from .cover import Cover, cover, in_words
+from .cover import cover
 from .facts import Facts, MetricsPod, Monitor, Object, Prometheus, Service, ServicePort
 from .monitor_objects import Kit
 from .notes import Note
 from .placement import home_of
 from .recognise import selected_services
-from .servers import PORT_LABEL, VLLM_PORT
+from .serving_kinds import PORT_LABEL, SCRAPE_LABEL, SCRAPE_POD, SCRAPE_SERVICE, VLLM_PORT
 from .targets import Target, container_port, covered, pods_behind, selected, target_of
-
-SCRAPE_LABEL = "kvobs.dev/scrape"
-"""Says that a server wants to be scraped by the generic monitor of its kind."""
-SCRAPE_SERVICE = "vllm"
-SCRAPE_POD = "vllm-pod"
+from .vllm_notes import inside_ray, not_read, nothing_found, router_gauges, unknown_ports
 
 _GENERIC = {"ServiceMonitor": "vllm", "PodMonitor": "vllm-podmonitor"}
 """Kind of monitor -> name of its template, which is the generic monitor as it is shipped."""
@@ -60,7 +56,7 @@ def vllm_monitors(
     notes += _labelled_notes(labelled, facts, prometheus)
 
     known = [pod for pod in pods if pod.metrics_port is not None]
-    notes += _unknown_ports([p for p in pods if p.metrics_port is None and not _is_behind(p, labelled)])
+    notes += unknown_ports([p for p in pods if p.metrics_port is None and not _is_behind(p, labelled)])
     kit = Kit(
         what="vLLM",
         prefix="kvobs-vllm",
@@ -69,9 +65,12 @@ def vllm_monitors(
         opt_out={"ServiceMonitor": (SCRAPE_LABEL, SCRAPE_SERVICE), "PodMonitor": (SCRAPE_LABEL, SCRAPE_POD)},
     )
     found = cover(known, facts, prometheus, kit, namespace=namespace, settled=settled)
-    notes += [*found.notes, *_unselected(found, prometheus)]
-    if not pods:
-        notes.append(_nothing_found(settings))
+    notes += [*found.notes, *not_read(found, prometheus)]
+    ray = list(inside_ray(facts, prometheus, settings))
+    if not pods and not ray:
+        notes.append(nothing_found(settings))
+    notes += ray
+    notes += router_gauges(facts, prometheus)
     return MonitorPlan(objects=(*generic, *found.objects), notes=tuple(notes))
 
 
@@ -216,31 +215,3 @@ def _with_port(pod: MetricsPod, services: Sequence[Service], settings: Settings)
     if number is None and asked.isdecimal():
         number = int(asked)
     return replace(pod, metrics_port=number)
-
-
-def _unknown_ports(pods: Sequence[MetricsPod]) -> Iterator[Note]:
-    if pods:
-        yield Note(
-            "port-unknown",
-            f"vLLM {in_words(pods)} is not scraped: it does not tell which port serves /metrics; say so with"
-            " --vllm-port NAME|NUMBER.",
-        )
-
-
-def _unselected(found: Cover, prometheus: Prometheus) -> Iterator[Note]:
-    for each in found.unselected:
-        yield Note(
-            "monitor-not-read",
-            f"{each.kind} {each.namespace}/{each.name} is for vLLM too, but Prometheus"
-            f" {prometheus.namespace}/{prometheus.name} does not read it, by its labels or its namespace; kvobs"
-            " applies its own beside it.",
-        )
-
-
-def _nothing_found(settings: Settings) -> Note:
-    if settings.vllm_selector is not None:
-        where = f" in namespace {settings.vllm_namespace}" if settings.vllm_namespace else ""
-        return Note("no-vllm", f"--vllm-selector {settings.vllm_selector!r} matches no Service{where}.")
-    label = f"kubectl -n NAMESPACE label service NAME {SCRAPE_LABEL}={SCRAPE_SERVICE}"
-    where = f"in namespace {settings.vllm_namespace}" if settings.vllm_namespace else "on this cluster"
-    return Note("no-vllm", f"No vLLM server was found {where}; one deployed later is scraped after: {label}")

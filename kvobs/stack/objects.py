@@ -71,6 +71,11 @@ def ref(obj: Object) -> Ref:
     return Ref(kind_of(obj), metadata.get("namespace") or "", metadata["name"])
 
 
+def apply_order(objects: Iterable[Object]) -> list[Object]:
+    """Objects in the order in which to apply them: what others need first, then by their names."""
+    return sorted(objects, key=lambda each: (_rank((at := ref(each)).kind), at.kind, at.namespace, at.name))
+
+
 def delete_order(refs: Iterable[Ref]) -> list[Ref]:
     """References in the order in which to delete what they name: dependents first, then by their names."""
     return sorted(refs, key=lambda one: (-_rank(one.kind), one.kind, one.namespace, one.name))

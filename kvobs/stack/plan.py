@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ..dashboard.configmap import Loaded, conflicts, dashboard_configmap, dashboard_name, with_uid
-from ..dashboard.patch import Datasource, PatchedDashboard, patch_dashboard
-from ..errors import ActionError, DocumentError
 from ..settings import Settings
 from .applyset import PARENT_NAME, ForeignField, Record, ReleaseRecord, applyset_id
 from .choice import PROMETHEUS_KIND, DesiredRelease, Target
-from .dcgm import ForeignFieldChange, dcgm_plan
+from .dashboards import PlannedDashboard, dashboard_notes, kept_dashboards, kept_notes, plan_dashboards
+from .dcgm import DcgmPlan, ForeignFieldChange, dcgm_plan
 from .facts import Facts, Object, Prometheus, Ref
+from .installs import BESIDE
 from .leftovers import names_left
 from .monitors import vllm_monitors
 from .notes import Note
@@ -41,25 +40,6 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PlannedDashboard:
-    """One dashboard: where it came from, what the patch did, and the ConfigMap that carries it."""
-
-    source: str
-    patched: PatchedDashboard
-    config_map: Ref
-
-    @property
-    def uid(self) -> str:
-        """The dashboard's uid (the patch refuses one without)."""
-        return str(self.patched.document["uid"])
-
-    @property
-    def title(self) -> str:
-        """The dashboard's title."""
-        return str(self.patched.document["title"])
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """What a run will do."""
 
@@ -73,6 +53,10 @@ class Plan:
     refused: Mapping[str, str]
     """Dashboard source -> why it is not loaded."""
     notes: tuple[Note, ...]
+    kept: frozenset[Ref] = frozenset()
+    """What an earlier run made and this one can neither make nor tell to be unwanted."""
+    take_ownership: bool = False
+    """Whether objects of our names that nobody looks after, and fields of ours that others took, are taken."""
 
     @property
     def final_record(self) -> Record:
@@ -89,7 +73,7 @@ class Plan:
     def refs(self) -> frozenset[Ref]:
         """Every object of ours, the Secret included: what pruning keeps."""
         secrets = {step.secret for step in self.steps if step.secret is not None}
-        return frozenset({ref(each) for each in self.objects} | secrets)
+        return frozenset({ref(each) for each in self.objects} | secrets | self.kept)
 
 
 def make_plan(
@@ -99,11 +83,13 @@ def make_plan(
     *,
     dashboards: Sequence[tuple[str, Any]],
     monitors: Mapping[str, Object],
+    incomplete: bool = False,
 ) -> Plan:
     """Return the steps that bring the cluster of *facts* to what *settings* ask for.
 
-    *dashboards* are (source, document) pairs, *monitors* the shipped monitor objects by name. Raises `ActionError`
-    where a dashboard's uid or title is taken by somebody else's.
+    *dashboards* are (source, document) pairs, *monitors* the shipped monitor objects by name. *incomplete*: some
+    dashboard that was asked for could not be had. Raises `ActionError` where a dashboard's uid or title is taken by
+    somebody else's.
     """
     settings = recalled(settings, target.record)
     applyset = applyset_id(PARENT_NAME, target.namespace)
@@ -122,7 +108,11 @@ def make_plan(
         steps.append(Step(id="release", title=title, release=target.release))
 
     vllm = vllm_monitors(facts, target.prometheus, settings, namespace=target.namespace, templates=monitors)
-    dcgm = dcgm_plan(facts, target.prometheus, settings, namespace=target.namespace, templates=monitors)
+    dcgm = (
+        DcgmPlan()
+        if target.beside
+        else dcgm_plan(facts, target.prometheus, settings, namespace=target.namespace, templates=monitors)
+    )
     if vllm.objects:
         steps.append(Step(id="monitors", title="vLLM monitors", objects=_owned(vllm.objects, applyset)))
     if dcgm.objects:
@@ -135,6 +125,8 @@ def make_plan(
         maps = _owned([each for _, each in planned], applyset)
         steps.append(Step(id="dashboards", title="dashboards", objects=maps))
 
+    kept = kept_dashboards(facts, planned, applyset=applyset) if incomplete or refused else frozenset()
+
     wanted = {(each.ref, each.path) for each in dcgm.fields}
     return Plan(
         target=target,
@@ -145,86 +137,26 @@ def make_plan(
         refused=refused,
         notes=(
             *target.notes,
-            *(_loaded_at_start(target) if planned else ()),
+            *(dashboard_notes(target) if planned else ()),
+            *kept_notes(kept),
             *vllm.notes,
             *dcgm.notes,
-            *metrics_kept(target.prometheus, ours=target.release is not None),
+            *(() if target.beside else metrics_kept(target.prometheus, ours=target.release is not None)),
+            *_took_over(target),
             *unasked(facts),
         ),
+        kept=kept,
+        take_ownership=settings.take_ownership,
     )
 
 
-def plan_dashboards(
-    facts: Facts, target: Target, dashboards: Sequence[tuple[str, Any]]
-) -> tuple[list[tuple[PlannedDashboard, Object]], dict[str, str]]:
-    """Patch each document and put it into a ConfigMap; say for each refused source why."""
-    if target.sidecar is None:
-        return [], {}
-    sidecar = target.sidecar
-    if sidecar.resource == "secret":
-        return [], dict.fromkeys((source for source, _ in dashboards), _secrets_only(target))
-    namespace = target.namespace
-    if sidecar.namespaces is not None and namespace not in sidecar.namespaces:
-        namespace = next((each for each in sidecar.namespaces if each in facts.namespaces), sidecar.namespaces[0])
-    sources = {kind: Datasource(uid, name or "") for kind, (uid, name) in target.datasources.items()}
-    planned: list[tuple[PlannedDashboard, Object]] = []
-    refused: dict[str, str] = {}
-    for source, document in dashboards:
-        try:
-            patched = patch_dashboard(document, datasources=sources, known=target.known, remap_foreign=True)
-            if not patched.loadable:
-                raise DocumentError(patched.not_loadable_because)
-            patched = replace(patched, document=with_uid(patched.document))
-            config_map = dashboard_configmap(
-                patched.document,
-                name=dashboard_name(patched.document),
-                namespace=namespace,
-                label=sidecar.label,
-                label_value=sidecar.label_value or "1",
-                folder_annotation=sidecar.folder_annotation,
-                folder="kvobs",
-            )
-        except DocumentError as error:
-            refused[source] = str(error)
-            continue
-        planned.append((PlannedDashboard(source=source, patched=patched, config_map=ref(config_map)), config_map))
-    theirs = [Loaded(each.uid, each.title, each.where) for each in facts.dashboards if not each.ours]
-    clashes = conflicts([Loaded(each.uid, each.title, each.source) for each, _ in planned], theirs)
-    if clashes:
-        raise ActionError(
-            "Grafana loads no two dashboards with one uid or one title: " + "; ".join(clashes),
-            hint="leave one of them out, or give it another uid and title"
-            + ("" if target.release else "; to apply the monitors only: --grafana none"),
-        )
-    return planned, refused
-
-
-_RESOURCE = "grafana.sidecar.dashboards.resource"
-
-
-def _secrets_only(target: Target) -> str:
-    """Why no dashboard is loaded by a sidecar that looks into no ConfigMap, and what mends it."""
-    how = (
-        f"install again with the --values and --set of earlier runs, and --set {_RESOURCE}=both"
-        if target.release
-        else f"set {_RESOURCE}=both in the values of its release"
-    )
-    return f"it would go into a ConfigMap, and Grafana's dashboard sidecar reads Secrets only (RESOURCE=secret): {how}"
-
-
-def _loaded_at_start(target: Target) -> tuple[Note, ...]:
-    """Say where dashboards wait for Grafana's next start."""
-    grafana = target.grafana
-    if grafana is None or target.sidecar is None or not target.sidecar.only_at_start:
+def _took_over(target: Target) -> tuple[Note, ...]:
+    """Say where this install does now what another one did that is gone."""
+    before = target.record.settings.get(BESIDE)
+    if before is None or target.beside is not None:
         return ()
-    restart = f"kubectl -n {grafana.namespace} rollout restart {grafana.kind.lower()}/{grafana.name}"
-    return (
-        Note(
-            "sidecar-at-start",
-            f"The dashboard sidecar of Grafana {grafana.namespace}/{grafana.name} runs before Grafana starts and not"
-            f" beside it; dashboards that are new or changed are loaded after: {restart}",
-        ),
-    )
+    text = f"kvobs in namespace {before} is gone: dashboards, GPU metrics and generic monitors are now this one's."
+    return (Note("took-over", text),)
 
 
 def _owned(objects: Sequence[Object], applyset: str) -> tuple[Object, ...]:
@@ -244,7 +176,12 @@ def _record(facts: Facts, target: Target, settings: Settings, changes: Sequence[
     # what is recorded here and gone that it is not there.
     told["prometheus"] = f"{target.prometheus.namespace}/{target.prometheus.name}"
     told["grafana"] = f"{target.grafana.namespace}/{target.grafana.name}" if target.grafana else "none"
+    if target.beside is not None and target.grafana is None:
+        del told["grafana"]  # none was chosen here: when this one takes over, it looks anew
     told["uids"] = {kind: uid for kind, (uid, _) in sorted(target.datasources.items())}
+    told.pop(BESIDE, None)
+    if target.beside is not None:
+        told[BESIDE] = target.beside
     release = None
     if target.release is None:
         if settings.stack == "reuse":

@@ -6,14 +6,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..settings import DEFAULT_NAMESPACE, Settings
-from .applyset import ID_LABEL, PARENT_NAME, TOOLING, applyset_id, read_record
-from .exporters import cluster_policies, dcgm_pod, gpu_nodes
-from .facts import Facts, MetricsPod, Object, Prometheus, Release, Service
+from .applyset import ID_LABEL, PARENT_NAME, TOOLING, applyset_id
+from .control_plane import managed_by, terminating
+from .exporters import cluster_policies, dcgm_pod, exporting_nodes, gpu_nodes, mig_nodes
+from .facts import Facts, MetricsPod, Object, Prometheus, Release, Service, Workload
 from .grafana import SidecarLabels, grafanas, loaded_dashboards, sidecar_labels
+from .grafana_operator import (
+    DASHBOARD_KIND,
+    DATASOURCE_KIND,
+    GRAFANA_KIND,
+    operated_dashboards,
+    operated_grafanas,
+)
+from .installs import meant_parent
 from .objects import OURS, is_ours
 from .remembered import recalled, record_of
 from .selectors import matches, parse_selector
-from .servers import pod_behind, vllm_pod
+from .servers import bystander, pod_behind, ray_pod, vllm_pod
 from .targets import ENDPOINTS, monitor_of
 from .workloads import (
     annotations_of,
@@ -30,6 +39,14 @@ from .workloads import (
 
 __all__ = ["SidecarLabels", "Snapshot", "facts", "sidecar_labels", "told_grafana"]
 
+VICTORIA_METRICS = (
+    "VMAgent.operator.victoriametrics.com",
+    "VMSingle.operator.victoriametrics.com",
+    "VMCluster.operator.victoriametrics.com",
+)
+"""What the VictoriaMetrics operator runs in Prometheus' place."""
+
+_AGENT = "PrometheusAgent.monitoring.coreos.com"
 _OPERATED = "prometheus-operated"
 _WEB_PORT = 9090
 
@@ -73,16 +90,29 @@ def facts(snapshot: Snapshot, *, settings: Settings) -> Facts:
         unread=unread,
         told=told_grafana(parents, settings),
     )
+    found_grafanas = operated_grafanas(
+        found_grafanas,
+        raw_workloads=[*deployments, *statefulsets],
+        instances=listed(GRAFANA_KIND),
+        datasources=listed(DATASOURCE_KIND),
+    )
     sidecars = [each.sidecar for each in found_grafanas if each.sidecar is not None]
     everyone = [*pods, *sleeping_pods([*deployments, *statefulsets], pods)]
+    told = recalled(settings, record_of(parents, settings.namespace))
+    vllm_pods = tuple(_vllm_pods(everyone, all_services, told))
+    dcgm_pods = tuple(pod for pod in map(dcgm_pod, pods) if pod is not None)
     return Facts(
         server_version=snapshot.server_version,
         kinds=snapshot.kinds,
         namespaces={name_of(each): labels_of(each) for each in listed("Namespace")},
+        terminating=terminating(listed("Namespace")),
+        control_plane=managed_by(snapshot.server_version, listed("Node")),
         operators=operators(deployments),
         prometheuses=tuple(
             _prometheus(each, all_services, pods) for each in listed("Prometheus.monitoring.coreos.com")
         ),
+        agents=tuple(map(_counted, listed(_AGENT))),
+        victoria_metrics=tuple(_counted(each) for kind in VICTORIA_METRICS for each in listed(kind)),
         grafanas=found_grafanas,
         services=all_services,
         monitors=tuple(
@@ -90,12 +120,19 @@ def facts(snapshot: Snapshot, *, settings: Settings) -> Facts:
             for kind in ENDPOINTS
             for each in listed(f"{kind}.monitoring.coreos.com")
         ),
-        vllm_pods=tuple(_vllm_pods(everyone, all_services, recalled(settings, record_of(parents, settings.namespace)))),
-        dcgm_pods=tuple(pod for pod in map(dcgm_pod, pods) if pod is not None),
+        vllm_pods=vllm_pods,
+        dcgm_pods=dcgm_pods,
+        ray_pods=tuple(pod for pod in map(ray_pod, everyone) if pod is not None),
+        bystanders=tuple(_bystanders(everyone, (*vllm_pods, *dcgm_pods))),
         cluster_policies=cluster_policies(listed("ClusterPolicy.nvidia.com")),
         gpu_nodes=gpu_nodes(listed("Node")),
+        mig_nodes=mig_nodes(listed("Node")),
+        exporting_nodes=exporting_nodes(listed("Node")),
         releases=_releases(secrets),
-        dashboards=loaded_dashboards(sidecars, config_maps, own_sets=own_sets),
+        dashboards=(
+            *loaded_dashboards(sidecars, config_maps, own_sets=own_sets),
+            *operated_dashboards(listed(DASHBOARD_KIND), own_sets=own_sets),
+        ),
         parents=parents,
         unasked=unread,
     )
@@ -127,6 +164,23 @@ def _vllm_pods(pods: Iterable[Object], services: Sequence[Service], settings: Se
             yield pod
 
 
+def _bystanders(pods: Iterable[Object], wanted: Sequence[MetricsPod]) -> Iterator[MetricsPod]:
+    """The other pods in the namespaces of those that are *wanted*: a monitor for these could find them."""
+    known = {(pod.namespace, pod.name) for pod in wanted}
+    places = {pod.namespace for pod in wanted}
+    for each in pods:
+        if namespace_of(each) in places and (namespace_of(each), name_of(each)) not in known:
+            pod = bystander(each)
+            if pod is not None:
+                yield pod
+
+
+def _counted(each: Object) -> Workload:
+    return Workload(
+        kind=str(each["kind"]), namespace=namespace_of(each), name=name_of(each), release=helm_release(each)
+    )
+
+
 def _prometheus(each: Object, all_services: Sequence[Service], pods: Sequence[Object]) -> Prometheus:
     spec = each.get("spec") or {}
     service, port = _service_of(each, all_services, pods)
@@ -143,6 +197,7 @@ def _prometheus(each: Object, all_services: Sequence[Service], pods: Sequence[Ob
         service=service,
         service_port=port,
         ignores_namespace_selectors=spec.get("ignoreNamespaceSelectors") is True,
+        scrape_config_selector=spec.get("scrapeConfigSelector"),
     )
 
 
@@ -174,6 +229,8 @@ def _service_of(each: Object, all_services: Sequence[Service], pods: Sequence[Ob
         if not any(selects_pod(service, namespace, known) for known in (labels, *live)):
             continue
         port = next((p for p in service.ports if p.target in web or p.name == web[0]), None)
+        # Rancher puts a proxy of its own between the two.
+        port = port or next((p for p in service.ports if p.port == _WEB_PORT), None)
         if port is None:
             continue
         found = service.name, port.name or str(port.port)
@@ -188,16 +245,18 @@ def told_grafana(config_maps: Iterable[Object], settings: Settings) -> str | Non
 
     The earlier ones' word is in the parent among *config_maps*; raises `ActionError` where its record is damaged.
     """
-    parents = [each for each in config_maps if _is_parent(each) and settings.namespace in (None, namespace_of(each))]
     told = settings.grafana
-    if told is None and len(parents) == 1:
-        told = read_record(parents[0]).settings.get("grafana")
+    if told is None:
+        parents = [each for each in config_maps if _is_parent(each)]
+        told = record_of(parents, settings.namespace).settings.get("grafana")
     return None if told == "none" else told
 
 
-def _own_sets(parents: Iterable[Object], prometheuses: Iterable[Object], settings: Settings) -> frozenset[str]:
+def _own_sets(parents: Sequence[Object], prometheuses: Iterable[Object], settings: Settings) -> frozenset[str]:
     """The ID of this install's ApplySet; without a parent (somebody deleted it), those that it could have."""
-    namespaces = {settings.namespace} if settings.namespace else {namespace_of(each) for each in parents}
+    meant = meant_parent(parents, settings.namespace)
+    known = [meant] if meant is not None else parents
+    namespaces = {settings.namespace} if settings.namespace else {namespace_of(each) for each in known}
     namespaces = namespaces or {DEFAULT_NAMESPACE, *(namespace_of(each) for each in prometheuses)}
     return frozenset(applyset_id(PARENT_NAME, each) for each in namespaces)
 

@@ -8,7 +8,8 @@ from typing import Any, Literal, Protocol
 from .choice import DesiredRelease
 from .values import same_values
 
-Action = Literal["keep", "install", "upgrade", "reinstall", "roll back and upgrade"]
+Action = Literal["keep", "mend", "install", "upgrade", "reinstall", "roll back and upgrade"]
+"""mend: without Helm, the objects that are not as Helm left them are applied anew."""
 
 
 class ReleaseState(Protocol):

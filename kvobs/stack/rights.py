@@ -22,6 +22,9 @@ from .plan import Plan, Step
 LEASE_KIND = "Lease.coordination.k8s.io"
 """What keeps two runs apart while they act."""
 
+HOOK = "helm.sh/hook"
+"""Annotation of an object that Helm makes for a moment of an install, and deletes again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Right:
@@ -87,6 +90,31 @@ def rights_to_uninstall(
     if delete_namespace and record.settings.get("namespace_created"):
         needed.append(Right("delete", "Namespace", ""))
     return tuple(dict.fromkeys(needed))
+
+
+def rights_of_release(objects: Iterable[Object]) -> tuple[Right, ...]:
+    """Return the rights that Helm takes to bring *objects* (each with its namespace), each once.
+
+    It looks whether each is there, makes or changes it; hooks of an earlier run are deleted first, and waited for, as
+    are definitions until they are served.
+    """
+    needed: list[Right] = []
+    for each in objects:
+        kind, namespace = kind_of(each), each["metadata"].get("namespace") or ""
+        needed += _applied(kind, namespace)
+        if kind == CRD_KIND:
+            needed += _each((kind,), (namespace,), "list", "watch")
+        if HOOK in (each["metadata"].get("annotations") or {}):
+            needed += _each((kind,), (namespace,), "delete", "list", "watch")
+    return tuple(dict.fromkeys(needed))
+
+
+def named(rights: Iterable[Right]) -> str:
+    """Return *rights* in words, the verbs of one kind and place together."""
+    verbs: dict[str, list[str]] = {}
+    for each in rights:
+        verbs.setdefault(each.what, []).append(each.verb)
+    return "; ".join(f"{' or '.join(those)} {what}" for what, those in verbs.items())
 
 
 def _lease(namespace: str) -> Iterator[Right]:

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import replace
 
+from .command_lines import Command
 from .facts import MetricsPod, Object
+from .serving_kinds import (
+    BESIDE,
+    BESIDE_NAMES,
+    ENGINE_LABELS,
+    LABELS,
+    PORT_LABELS,
+    RAY_LLM_IMAGE,
+    RAY_METRICS_PORT,
+    RAY_NODE,
+    RAY_SERVE,
+    ROLE_LABELS,
+    ROUTER,
+    ROUTER_IMAGES,
+    VLLM_PORT,
+)
 from .workloads import (
     containers_of,
     environment_of,
@@ -19,54 +34,6 @@ from .workloads import (
     owner_of,
     tcp_ports_of,
 )
-
-VLLM_PORT = 8000
-"""Where vLLM serves its API and /metrics unless it is told otherwise."""
-
-PORT_LABEL = "kvobs.dev/port"
-"""On a Service: the name of the port to scrape; on a pod: its number."""
-
-_LABELS: Mapping[str, tuple[str, ...]] = {
-    "app.kubernetes.io/name": ("vllm", "vllm-openai"),
-    "app": ("vllm", "vllm-openai"),
-    "llm-d.ai/inference-serving": ("true",),
-    "llm-d.ai/inferenceServing": ("true",),
-    "model.aibrix.ai/engine": ("vllm",),
-}
-"""Labels whose value says that a pod serves with vLLM, or with a simulator that serves vLLM's metrics."""
-
-_BESIDE = (
-    "router",
-    "routing",
-    "operator",
-    "bench",
-    "proxy",
-    "gateway",
-    "controller",
-    "scheduler",
-    "sidecar",
-    "webui",
-    "semantic",
-    "downloader",
-    "exporter",
-    "sglang",
-    "epp",
-    "loadgen",
-    "guidellm",
-)
-"""Beginnings of words in the name of an image that stands beside vLLM, or serves with something else."""
-
-_OTHER_COMMANDS = ("bench", "chat", "complete", "run-batch", "collect-env")
-"""vLLM's subcommands that serve no metrics."""
-
-_OTHER_MODULES = ("run_batch", "grpc_server")
-"""Modules below vllm.entrypoints that serve no metrics over HTTP."""
-
-_OTHER_PROGRAMS = ("dynamo.frontend", "multi-node-serving.sh")
-"""Programs of vLLM's images, and of images built on them, that serve none of vLLM's metrics by themselves."""
-
-_IDLE = ("sleep", "tail")
-"""What the container of somebody's workbench runs."""
 
 
 def vllm_pod(pod: Object) -> MetricsPod | None:
@@ -80,20 +47,55 @@ def vllm_pod(pod: Object) -> MetricsPod | None:
     of_job = owner_of(pod)[0] == "Job"
     containers = containers_of(pod.get("spec") or {})
     for container in containers:
-        runs = _Command(container)
+        runs = Command(container)
         if runs.serves:
             return _metrics_pod(pod, container, runs)
     if of_job:
         return None
-    labels = labels_of(pod)
-    by_label = any(labels.get(key) in values for key, values in _LABELS.items())
+    by_label = _by_label(labels_of(pod))
     for container in containers:
-        runs = _Command(container)
-        if runs.something_else or _beside(container):
+        runs = Command(container)
+        if by_label is False or _beside(container):
             continue
-        if by_label or _is_vllm_image(container):
+        if runs.something_else:
+            if runs.is_ray_head and _is_vllm_image(container) and (port := _health_port(container, "/health")):
+                return _of(pod, metrics_port=port, scheme=_scheme(container, runs))
+        elif by_label or _is_vllm_image(container):
             return _metrics_pod(pod, container, runs)
     return None
+
+
+def _by_label(labels: Mapping[str, str]) -> bool | None:
+    """Whether labels say that a pod is a vLLM server: yes, no, or nothing of it."""
+    engines = {labels[key].lower() for key in ENGINE_LABELS if key in labels}
+    roles = [labels[key].lower() for key in ROLE_LABELS if key in labels]
+    if (engines and "vllm" not in engines) or any(_is_beside(role) for role in roles):
+        return False
+    if engines or any(labels.get(key) in values for key, values in LABELS.items()):
+        return True
+    return None
+
+
+def ray_pod(pod: Object) -> MetricsPod | None:
+    """Return *pod* as one of Ray that runs vLLM inside Ray Serve, None where it is none or has run to its end."""
+    labels = labels_of(pod)
+    if is_finished(pod) or RAY_NODE not in labels or vllm_pod(pod) is not None:
+        return None
+    serves = any(labels.get(key) in values for key, values in RAY_SERVE.items())
+    for container in containers_of(pod.get("spec") or {}):
+        is_ray_llm = image_path(container.get("image") or "")[-1] == RAY_LLM_IMAGE
+        if is_ray_llm or (serves and _is_vllm_image(container)):
+            return _of(pod, metrics_port=RAY_METRICS_PORT, scheme="http")
+    return None
+
+
+def bystander(pod: Object) -> MetricsPod | None:
+    """Return *pod* as one whose metrics are not wanted, None where it has run to its end; `kind` tells a `router`."""
+    if is_finished(pod):
+        return None
+    images = ("/".join(image_path(c.get("image") or "")) for c in containers_of(pod.get("spec") or {}))
+    is_router = any(image.endswith(ROUTER_IMAGES) for image in images)
+    return replace(_of(pod, metrics_port=None, scheme="http"), kind=ROUTER if is_router else "")
 
 
 def pod_behind(pod: Object) -> MetricsPod | None:
@@ -103,9 +105,9 @@ def pod_behind(pod: Object) -> MetricsPod | None:
     return vllm_pod(pod) or _of(pod, metrics_port=None, scheme="http")
 
 
-def _metrics_pod(pod: Object, container: Object, runs: _Command) -> MetricsPod:
+def _metrics_pod(pod: Object, container: Object, runs: Command) -> MetricsPod:
     port = _stated_port(labels_of(pod)) or runs.port or _default_port(container, runs)
-    return _of(pod, metrics_port=port, scheme="https" if runs.has_flag("--ssl-certfile") else "http")
+    return _of(pod, metrics_port=port, scheme=_scheme(container, runs))
 
 
 def _of(pod: Object, *, metrics_port: int | None, scheme: str) -> MetricsPod:
@@ -121,32 +123,41 @@ def _of(pod: Object, *, metrics_port: int | None, scheme: str) -> MetricsPod:
 
 
 def _stated_port(labels: Mapping[str, str]) -> int | None:
-    for key in (PORT_LABEL, "model.aibrix.ai/port"):
+    for key in PORT_LABELS:
         if labels.get(key, "").isdecimal():
             return int(labels[key])
     return None
 
 
-def _default_port(container: Object, runs: _Command) -> int | None:
+def _scheme(container: Object, runs: Command) -> str:
+    probes = [(container.get(name) or {}).get("httpGet") or {} for name in _PROBES]
+    tls = runs.has_flag("--ssl-certfile") or any(probe.get("scheme") == "HTTPS" for probe in probes)
+    return "https" if tls else "http"
+
+
+def _default_port(container: Object, runs: Command) -> int | None:
     """The port of a server whose arguments name none that can be read.
 
-    vLLM's own default, where vLLM's own command line is what runs; else (a wrapper's image, a configuration
-    file, `--port $PORT` with a variable from elsewhere) what the container says of itself: its health probe, or its
-    only port.
+    What its environment says, or the name that its stack gives the port; vLLM's own default, where vLLM's own command
+    line is what runs; else (a wrapper's image, a configuration file, `--port $PORT` with a variable from elsewhere)
+    what the container says of itself: its health probe, or its only port.
     """
-    elsewhere = runs.has_flag("--config") or runs.has_flag("--port")
-    if runs.default_port and not elsewhere:
-        return runs.default_port
     declared: dict[int, str | None] = {
         int(port["containerPort"]): port.get("name") for port in container.get("ports") or ()
     }
-    for probe in ("readinessProbe", "livenessProbe", "startupProbe"):
-        port = ((container.get(probe) or {}).get("httpGet") or {}).get("port")
-        if isinstance(port, int):
-            return port
-        by_name = next((number for number, name in declared.items() if name == port), None)
-        if port and by_name is not None:
-            return by_name
+    if runs.server is not None:
+        environment = environment_of(container)
+        told = [environment.get(name, "") for name in runs.server.variables]
+        named = [number for number, name in declared.items() if name in runs.server.port_names]
+        found = next((int(text) for text in told if text.isdecimal()), None) or next(iter(named), None)
+        if found is not None or runs.server.port_names:
+            return found
+    elsewhere = runs.has_flag("--config") or runs.has_flag("--port")
+    if runs.default_port and not elsewhere:
+        return runs.default_port
+    probed = _health_port(container)
+    if probed is not None:
+        return probed
     if VLLM_PORT in declared:
         return VLLM_PORT
     if len(declared) == 1:
@@ -154,10 +165,32 @@ def _default_port(container: Object, runs: _Command) -> int | None:
     return None if declared or runs.has_flag("--port") or not _is_vllm_image(container) else VLLM_PORT
 
 
+_PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
+
+
+def _health_port(container: Object, path: str | None = None) -> int | None:
+    """The port that a probe of the container asks over HTTP, at *path* if one is given."""
+    names = {port.get("name"): int(port["containerPort"]) for port in container.get("ports") or ()}
+    for probe in _PROBES:
+        asked = (container.get(probe) or {}).get("httpGet") or {}
+        port = asked.get("port")
+        if path is not None and asked.get("path") != path:
+            continue
+        if isinstance(port, int):
+            return port
+        if port and port in names:
+            return names[port]
+    return None
+
+
 def _beside(container: Object) -> bool:
     path = image_path(container.get("image") or "")
     parts = path[1:] or path  # whose image it is says nothing about what it is
-    return any(word.startswith(_BESIDE) for part in parts for word in _words_in(part))
+    return any(map(_is_beside, parts))
+
+
+def _is_beside(name: str) -> bool:
+    return name.startswith(BESIDE_NAMES) or any(word.startswith(BESIDE) for word in _words_in(name))
 
 
 def _is_vllm_image(container: Object) -> bool:
@@ -173,91 +206,3 @@ def _is_vllm_image(container: Object) -> bool:
 
 def _words_in(name: str) -> list[str]:
     return re.split(r"[^a-z0-9]+", name)
-
-
-class _Command:
-    """What a container runs, as words; a shell's script is read word by word."""
-
-    def __init__(self, container: Object) -> None:
-        command, args = container.get("command") or (), container.get("args") or ()
-        environment = environment_of(container)
-        self.words: list[str] = [w for each in (*command, *args) for w in _words(str(each), environment)]
-        self.serves, start, self.default_port = _serving(self.words)
-        self._given = self.words[start:]
-        if self.serves and self.has_flag("--headless"):
-            self.serves = ""
-        self._overridden = bool(command)
-        self.something_else = self._is_something_else()
-
-    @property
-    def port(self) -> int | None:
-        """The port that the arguments name."""
-        for flag, value in pairwise((*self._given, "")):
-            text = value if flag == "--port" else flag.removeprefix("--port=") if flag.startswith("--port=") else ""
-            if text.isdecimal():
-                return int(text)
-        return None
-
-    def has_flag(self, name: str) -> bool:
-        """Whether a flag is given, with or without `=value`."""
-        return any(word == name or word.startswith(name + "=") for word in self._given)
-
-    def _is_something_else(self) -> bool:
-        """Whether the words say that no server of vLLM's is started here."""
-        if self.serves:
-            return False
-        if self.has_flag("--headless") or any("vllm.entrypoints." in w.replace("/", ".") for w in self.words):
-            return True
-        words = [_base(word) for word in self.words]
-        pairs = set(pairwise(words))
-        if ("ray", "start") in pairs or any(("vllm", each) in pairs for each in _OTHER_COMMANDS):
-            return True
-        if any("bench" in word or word in _OTHER_PROGRAMS for word in words):
-            return True
-        return self._overridden and any(word in _IDLE for word in words)
-
-
-def _base(word: str) -> str:
-    return word.rpartition("/")[2]
-
-
-def _words(text: str, environment: Mapping[str, str]) -> Sequence[str]:
-    """Split a shell's script into words; `$(X)`, `$X` and `${X}` are filled in from *environment*."""
-    text = re.sub(
-        r"\$(?:\((\w+)\)|\{(\w+)(?::?-([^}]*))?\}|(\w+))",
-        lambda m: environment.get(m[1] or m[2] or m[4], m[3] if m[3] is not None else m[0]),
-        text,
-    )
-    if not re.search(r"\s", text):
-        return (text,)
-    script = re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE)
-    lexer = shlex.shlex(script, posix=True, punctuation_chars=";&|")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        words = list(lexer)
-    except ValueError:  # an open quote: a here-document, say; the words are still worth a look
-        return script.split()
-    # A quoted command inside a command: `eval "vllm serve …"`.
-    return [each for word in words for each in _words(word, environment)]
-
-
-def _serving(words: Sequence[str]) -> tuple[str, int, int | None]:
-    """(what is run of vLLM, where its arguments start, the port it takes by default); "" where nothing is."""
-    for index, word in enumerate(words):
-        following = words[index + 1] if index + 1 < len(words) else ""
-        if _base(word) == "vllm" and following == "serve":
-            return "vllm serve", index + 2, VLLM_PORT
-        dotted = word.replace("/", ".")
-        at = dotted.find("vllm.entrypoints.")
-        if at >= 0:
-            module = dotted[at:].removesuffix(".py")
-            is_cli = module.startswith("vllm.entrypoints.cli")
-            if module.endswith(_OTHER_MODULES) or (is_cli and following != "serve"):
-                continue
-            return module, index + 1, VLLM_PORT
-        if word == "dynamo.vllm":  # NVIDIA Dynamo's worker serves metrics on its system port
-            return word, index + 1, None
-        if word.endswith("/vllm/inference_api.py"):  # KAITO
-            return "vllm/inference_api.py", index + 1, 5000
-    return "", 0, None

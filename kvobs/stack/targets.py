@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from .facts import Facts, MetricsPod, Monitor, Object, Prometheus, Selector, Service, ServicePort
+from .relabel import keeps_any
 from .selectors import matches, selects_namespace
 from .workloads import helm_release, labels_of, name_of, namespace_of, selects_pod
 
@@ -36,14 +37,46 @@ def target_of(pod: MetricsPod, port: int) -> Target:
     return f"{pod.namespace}/{pod.name}", port
 
 
+VLLM_METRICS = (
+    *("vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:generation_tokens_total"),
+    *("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "vllm:time_to_first_token_seconds_bucket"),
+)
+DCGM_METRICS = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_POWER_USAGE")
+"""Metrics that the dashboards stand on: a monitor that gives none of them under its name does not serve these."""
+
+
 def targets(monitor: Monitor, facts: Facts) -> frozenset[Target]:
     """Return the metrics targets of *facts* that *monitor* finds, be it selected by a Prometheus or not.
 
-    An endpoint of another path than /metrics finds none. What relabelings drop cannot be seen from here.
+    An endpoint of another path than /metrics finds none, nor does one that renames the metrics or drops them. What
+    relabelings drop cannot be seen from here.
     """
+    asked = metrics_endpoints(monitor)
+    found: set[Target] = set()
+    for pods, names in ((facts.vllm_pods, VLLM_METRICS), (facts.dcgm_pods, DCGM_METRICS)):
+        found.update(_found(monitor, facts.services, pods, [each for each in asked if keeps_any(names, each)]))
+    return frozenset(found)
+
+
+def reached(monitor: Monitor, facts: Facts, pods: Iterable[MetricsPod]) -> frozenset[Target]:
+    """Return the targets among *pods* that *monitor* finds, whatever becomes of their metrics."""
+    return frozenset(_found(monitor, facts.services, pods, metrics_endpoints(monitor)))
+
+
+def _found(
+    monitor: Monitor, services: Iterable[Service], pods: Iterable[MetricsPod], endpoints: Sequence[Object]
+) -> Iterator[Target]:
     if monitor.kind == "PodMonitor":
-        return frozenset(_of_pods(monitor, facts))
-    return frozenset(_of_services(monitor, facts))
+        return _of_pods(monitor, pods, endpoints)
+    return _of_services(monitor, services, list(pods), endpoints)
+
+
+def aimed_at(monitor: Monitor, facts: Facts, pods: Iterable[MetricsPod]) -> list[MetricsPod]:
+    """The *pods* that *monitor* selects, by themselves or through a Service, whatever its endpoints find of them."""
+    if monitor.kind == "PodMonitor":
+        return [pod for pod in pods if reaches(monitor, pod.namespace) and matches(monitor.selector, pod.labels)]
+    chosen = [s for s in facts.services if reaches(monitor, s.namespace) and matches(monitor.selector, s.labels)]
+    return [pod for pod in pods if any(pods_behind(each, (pod,)) for each in chosen)]
 
 
 def selected(prometheus: Prometheus, monitor: Monitor, namespaces: Mapping[str, Mapping[str, str]]) -> bool:
@@ -71,6 +104,11 @@ def container_port(port: ServicePort, pod: MetricsPod) -> int | None:
     return next((number for number, name in pod.ports.items() if name == port.target), None)
 
 
+def in_words(pods: Iterable[MetricsPod]) -> str:
+    """The workloads that *pods* belong to."""
+    return ", ".join(sorted({f"{pod.namespace}/{pod.owner or pod.name}" for pod in pods}))
+
+
 def pods_behind(service: Service, pods: Iterable[MetricsPod]) -> list[MetricsPod]:
     """The *pods* behind *service*."""
     return [pod for pod in pods if selects_pod(service, pod.namespace, pod.labels)]
@@ -84,18 +122,14 @@ def reaches(monitor: Monitor, namespace: str) -> bool:
     return namespace in (chosen.get("matchNames") or (monitor.namespace,))
 
 
-def _everyone(facts: Facts) -> Iterator[MetricsPod]:
-    yield from facts.vllm_pods
-    yield from facts.dcgm_pods
-
-
-def _of_services(monitor: Monitor, facts: Facts) -> Iterator[Target]:
-    everyone = list(_everyone(facts))
-    for service in facts.services:
+def _of_services(
+    monitor: Monitor, services: Iterable[Service], pods: Sequence[MetricsPod], endpoints: Sequence[Object]
+) -> Iterator[Target]:
+    for service in services if endpoints else ():
         if not (reaches(monitor, service.namespace) and matches(monitor.selector, service.labels)):
             continue
-        for pod in pods_behind(service, everyone):
-            for endpoint in filter(_asks_for_metrics, monitor.endpoints):
+        for pod in pods_behind(service, pods):
+            for endpoint in endpoints:
                 yield from (target_of(pod, port) for port in _service_endpoint(endpoint, service, pod))
 
 
@@ -111,11 +145,11 @@ def _service_endpoint(endpoint: Object, service: Service, pod: MetricsPod) -> It
         yield from _declared(pod, target)
 
 
-def _of_pods(monitor: Monitor, facts: Facts) -> Iterator[Target]:
-    for pod in _everyone(facts):
+def _of_pods(monitor: Monitor, pods: Iterable[MetricsPod], endpoints: Sequence[Object]) -> Iterator[Target]:
+    for pod in pods if endpoints else ():
         if not (reaches(monitor, pod.namespace) and matches(monitor.selector, pod.labels)):
             continue
-        for endpoint in filter(_asks_for_metrics, monitor.endpoints):
+        for endpoint in endpoints:
             wanted = endpoint.get("port") or endpoint.get("portNumber") or endpoint.get("targetPort")
             rewritten = rewritten_port(endpoint) if not wanted else None
             ports = iter((rewritten,)) if rewritten is not None else _declared(pod, wanted)
@@ -142,8 +176,9 @@ def rewritten_port(endpoint: Object) -> int | None:
     return None
 
 
-def _asks_for_metrics(endpoint: Object) -> bool:
-    return str(endpoint.get("path") or "/metrics").strip("/") == "metrics"
+def metrics_endpoints(monitor: Monitor) -> list[Object]:
+    """The endpoints that ask for /metrics."""
+    return [each for each in monitor.endpoints if str(each.get("path") or "/metrics").strip("/") == "metrics"]
 
 
 def covered(

@@ -17,6 +17,7 @@ from .chart import (
     prometheus_of,
     sidecar_of,
 )
+from .control_plane import MANAGED_PARTS
 from .merge import deep_merge, same_values, value_at
 from .set_expressions import exact_integers, parse_set, set_integers
 from .values_files import read_values
@@ -30,6 +31,7 @@ __all__ = [
     "deep_merge",
     "given_values",
     "grafana_of",
+    "managed_control_plane_values",
     "names_of",
     "parse_set",
     "prometheus_of",
@@ -65,15 +67,18 @@ def user_values(values: Sequence[Mapping[str, Any]], set_values: Sequence[str]) 
     return merged
 
 
-def stack_values(user: Mapping[str, Any], *, admin_secret: str | None) -> dict[str, Any]:
+def stack_values(
+    user: Mapping[str, Any], *, admin_secret: str | None, control_plane: str | None = None
+) -> dict[str, Any]:
     """Return the values of a fresh kube-prometheus-stack: what kvobs needs, under what the *user* says.
 
     *admin_secret* names the Secret with Grafana's administrator (`ADMIN_USER_KEY`, `ADMIN_PASSWORD_KEY`);
-    None, or a user who takes care of the administrator, leaves that to the chart.
+    None, or a user who takes care of the administrator, leaves that to the chart. *control_plane* is the provider
+    that runs it (`Facts.control_plane`).
     """
+    ours: list[Mapping[str, Any]] = [managed_control_plane_values(control_plane)]
     if value_at(user, "grafana.enabled", True) is False:
-        return dict(user)
-    ours: list[Mapping[str, Any]] = []
+        return deep_merge(*ours, user)
     if admin_secret is not None and wants_admin_secret(user):
         # The password that the chart makes up is another one in every render: each upgrade would restart
         # Grafana, and no two renders would be equal.
@@ -90,21 +95,46 @@ def stack_values(user: Mapping[str, Any], *, admin_secret: str | None) -> dict[s
     return deep_merge(*ours, user)
 
 
-def given_values(stored: Mapping[str, Any], *, admin_secret: str) -> dict[str, Any]:
+def given_values(
+    stored: Mapping[str, Any],
+    *,
+    admin_secret: str,
+    control_plane: str | None = None,
+    images: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Return what the user gave of the values that a release of ours *stored*: `stack_values` gives them back.
 
-    What kvobs puts under the user's values is taken out, so that it is kvobs' own in a later run too.
+    What kvobs puts under the user's values is taken out, so that it is kvobs' own in a later run too; and *images*,
+    what it put over them (`images.image_values`).
 
     >>> given_values(stack_values({"a": {"b": 1}}, admin_secret="s"), admin_secret="s")
     {'a': {'b': 1}}
     """
-    given = dict(stored)
-    for ours in (_administrator(admin_secret), _FOLDERS, _KEPT_CLAIM):
+    given = _without(stored, images or {})
+
+    def all_of(user: Mapping[str, Any]) -> dict[str, Any]:
+        return stack_values(user, admin_secret=admin_secret, control_plane=control_plane)
+
+    for ours in (
+        _administrator(admin_secret),
+        _FOLDERS,
+        _KEPT_CLAIM,
+        managed_control_plane_values(control_plane),
+    ):
         less = _without(given, ours)
-        if same_values(stack_values(less, admin_secret=admin_secret), stack_values(given, admin_secret=admin_secret)):
+        if same_values(all_of(less), all_of(given)):
             given = less
     exact: dict[str, Any] = exact_integers(given)
     return exact
+
+
+def managed_control_plane_values(provider: str | None) -> dict[str, Any]:
+    """Return what switches off the parts of a control plane that *provider* runs and shows to nobody; None: nothing.
+
+    >>> managed_control_plane_values("EKS")["kubeEtcd"], managed_control_plane_values(None)
+    ({'enabled': False}, {})
+    """
+    return {part: {"enabled": False} for part in MANAGED_PARTS} if provider else {}
 
 
 def _administrator(secret: str) -> dict[str, Any]:

@@ -46,14 +46,19 @@ def helm_release(each: Object) -> tuple[str, str] | None:
 def tracked_by(each: Object) -> str | None:
     """The GitOps tool that tracks the object, in words.
 
-    `app.kubernetes.io/instance` alone says nothing: Argo CD may track by it, but every Helm chart sets it. A chart's
-    object that Helm did not annotate tells more: something else rendered the chart, and may well do it again.
+    `app.kubernetes.io/instance` alone says nothing: Argo CD may track by it, but every Helm chart sets it; the manager
+    of its fields tells the two apart. A chart's object that Helm did not annotate tells more: something else rendered
+    the chart, and may well do it again.
     """
     labels, annotations = labels_of(each), annotations_of(each)
     application = annotations.get("argocd.argoproj.io/tracking-id", "").partition(":")[0]
     application = application or labels.get("argocd.argoproj.io/instance", "")
     if application:
         return f"Argo CD application {application}"
+    managers = {str(entry.get("manager")) for entry in each["metadata"].get("managedFields") or ()}
+    if any(manager.startswith("argocd-") for manager in managers):
+        name = labels.get("app.kubernetes.io/instance")
+        return f"Argo CD application {name}" if name else "Argo CD"
     for kind, group in (("HelmRelease", "helm"), ("Kustomization", "kustomize")):
         name = labels.get(f"{group}.toolkit.fluxcd.io/name")
         if name:

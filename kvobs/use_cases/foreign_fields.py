@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import ActionError, Conflict
+from ..stack.applied import stands
 from ..stack.applyset import ABSENT, ForeignField
 from ..stack.dcgm import ForeignFieldChange
 from ..stack.exporters import field_managers
@@ -22,6 +23,23 @@ RESTORE_TRIES = 5
 def set_fields(cluster: WriteCluster, changes: Sequence[ForeignFieldChange]) -> tuple[int, int]:
     """Set fields of objects that are not ours, all of one object in one apply; return (changed, unchanged)."""
     changed = unchanged = 0
+    for at, patch, force in patches(changes):
+        live = cluster.get(at.kind, at.name, at.namespace or None)
+        if live is None:
+            raise ActionError(f"{at} is gone since it was looked at", hint="run the same command again")
+        if stands(patch, live):
+            unchanged += 1
+            continue
+        applied = cluster.apply(patch, force=force)
+        if applied["metadata"]["resourceVersion"] == live["metadata"]["resourceVersion"]:
+            unchanged += 1
+        else:
+            changed += 1
+    return changed, unchanged
+
+
+def patches(changes: Sequence[ForeignFieldChange]) -> Iterator[tuple[Ref, Object, bool]]:
+    """Yield for each object what to apply to it, and whether a field has to be taken from its owner."""
     by_object: dict[Ref, list[ForeignFieldChange]] = {}
     for each in changes:
         by_object.setdefault(each.ref, []).append(each)
@@ -36,15 +54,7 @@ def set_fields(cluster: WriteCluster, changes: Sequence[ForeignFieldChange]) -> 
             for key in each.path[:-1]:
                 here = here.setdefault(key, {})
             here[each.path[-1]] = each.value
-        live = cluster.get(at.kind, at.name, at.namespace or None)
-        if live is None:
-            raise ActionError(f"{at} is gone since it was looked at", hint="run the same command again")
-        applied = cluster.apply(patch, force=any(each.owner is not None for each in of_one))
-        if applied["metadata"]["resourceVersion"] == live["metadata"]["resourceVersion"]:
-            unchanged += 1
-        else:
-            changed += 1
-    return changed, unchanged
+        yield at, patch, any(each.owner is not None for each in of_one)
 
 
 def restore_fields(cluster: WriteCluster, fields: Sequence[ForeignField]) -> list[tuple[ForeignField, str]]:
@@ -70,7 +80,7 @@ def _restore(cluster: WriteCluster, at: Ref, fields: Sequence[ForeignField]) -> 
         live = cluster.get(at.kind, at.name, at.namespace or None)
         if live is None:
             return {each.path: told.get(each.path, "its object is gone") for each in fields}
-        verdicts = {each.path: _verdict(live, each) for each in fields}
+        verdicts = {each.path: what_happens(live, each) for each in fields}
         document = copy.deepcopy(dict(live))
         for each in fields:
             if verdicts[each.path][1]:
@@ -89,8 +99,8 @@ def _restore(cluster: WriteCluster, at: Ref, fields: Sequence[ForeignField]) -> 
     raise AssertionError("the last try returns or raises")
 
 
-def _verdict(live: Object, field: ForeignField) -> tuple[str, bool]:
-    """What happens to *field*, in words, and whether it gets its earlier value back."""
+def what_happens(live: Object, field: ForeignField) -> tuple[str, bool]:
+    """Return what happens to *field* when it is given back, in words, and whether it gets its earlier value."""
     now = _value_at(live, field.path)
     others = [each for each in field_managers(live, field.path[:-1]).get(field.path[-1], ()) if each != OURS]
     if now == field.after and others:

@@ -2,54 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from ..adapters.cluster import Cluster
 from ..adapters.helm import Helm
-from ..adapters.sources import from_anywhere
-from ..errors import ActionError
+from ..errors import ActionError, Forbidden, RolledBack
 from ..settings import Settings
-from ..stack.applyset import PARENT_NAME, applyset_id
-from ..stack.choice import choose, parent_of
-from ..stack.dcgm_notes import POLICY_TAKEN
+from ..stack.choice import parent_of
 from ..stack.facts import Facts
 from ..stack.notes import Note
-from ..stack.plan import Plan, Step, make_plan
-from ..stack.remembered import record_of
-from ..stack.rights import rights_needed
+from ..stack.plan import Plan
 from .access import Access, access
-from .act import (
-    acting,
-    apply_objects,
-    create_secret,
-    delete_members,
-    find_members,
-    parent_moved,
-    refuse_taken,
-    require,
-    write_parent,
-)
-from .foreign_fields import restore_fields, set_fields
-from .inputs import Dashboards, read_dashboards, shipped_monitors
-from .lease import at_work
+from .act import acting, parent_moved, require
+from .in_place import InPlace, find_in_place, settle
+from .inputs import Dashboards
+from .lease import at_work, somebody_at_work
 from .look import look
+from .one_look import OneLook
+from .preflight import preflight
+from .prepare import Preparation, Prepared
 from .progress import Progress, Silent
-from .release import PendingRelease, pending_release, with_values_of_release
+from .release import PendingRelease
+from .steps import StepResult as StepResult
+from .steps import Steps
 from .wait import wait_ready
-
-Outcome = Literal["changed", "unchanged"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StepResult:
-    """What one step did."""
-
-    id: str
-    title: str
-    outcome: Outcome
-    detail: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,139 +93,92 @@ def install(
     decides), `UsageError`, or another `ActionError` for what was refused, failed or timed out.
     """
     settings = settings or Settings()
-    if settings.chart:
-        settings = replace(settings, chart=from_anywhere(settings.chart))
     progress = progress or Silent()
     progress.step("look at the cluster")
-    cluster = cluster or Cluster.connect(
-        settings.kubeconfig, settings.context, request_timeout_s=settings.request_timeout_s
-    )
-    dashboards = read_dashboards(settings.dashboards)
-    monitors = shipped_monitors()
-
-    # Making it runs nothing: where the stack is reused, no Helm is needed.
-    helm = helm or Helm(
-        executable=settings.helm,
-        kubeconfig=settings.kubeconfig,
-        context=settings.context,
-        timeout_s=settings.timeout_s,
-    )
-    told = settings
-    kept: tuple[Note, ...] = ()
-
-    def planned(facts: Facts) -> Plan:
-        return make_plan(facts, choose(facts, told), told, dashboards=dashboards.documents, monitors=monitors)
-
-    def prepared() -> tuple[Facts, Plan, PendingRelease | None]:
-        nonlocal told, kept
-        facts = look(cluster, settings)
-        told, kept = with_values_of_release(settings, record_of(facts.parents, settings.namespace), helm)
-        plan = planned(facts)
-        release = plan.target.release
-        pending: PendingRelease | None = None
-        if release is not None:
-            pending = pending_release(helm, release, recorded=plan.target.record.release is not None)
-        before = parent_of(facts, plan.target.namespace)
-        require(cluster, rights_needed(plan, release=pending is not None and pending.action != "keep", before=before))
-        refuse_taken(cluster, plan.target.namespace, plan.refs)
-        return facts, plan, pending
-
-    facts, plan, pending = prepared()
-    namespace = plan.target.namespace
+    preparation = Preparation(settings, cluster, helm, progress)
+    cluster = preparation.cluster
+    found, in_place, to_do = _seen(preparation)
+    namespace = found.plan.target.namespace
     results: list[StepResult] = []
-    with acting():
-        results += _make_namespace(cluster, plan, progress)
-    with acting(), at_work(cluster, namespace, timeout_s=settings.timeout_s, progress=progress) as turn:
-        progress = turn.progress
-        moved = parent_moved(cluster, namespace, parent_of(facts, namespace))
-        if turn.waited or moved or (pending is not None and pending.outdated()):
-            progress.step("look at what another kvobs did")
-            facts, plan, pending = prepared()
-            if plan.target.namespace != namespace:
-                raise ActionError(
-                    f"another kvobs has ended, and namespace {namespace} is no longer where this one would install",
-                    hint=f"run the same command again; with --namespace {namespace} it goes there in any case",
-                )
-        results += _act(cluster, plan, progress, only=("secret",))
-        if pending is not None:
-            progress.step(pending.title)
-            changed, detail = pending.carry_out(timeout_s=settings.timeout_s, on_line=progress.state)
-            outcome: Outcome = "changed" if changed else "unchanged"
-            results.append(StepResult(id="release", title=pending.name, outcome=outcome, detail=detail))
-            if changed:
+    with contextlib.ExitStack() as held:
+        if to_do:
+            held.enter_context(acting())
+            results += Steps(cluster, found.plan, in_place, progress).make_namespace()
+            turn = held.enter_context(at_work(cluster, namespace, timeout_s=settings.timeout_s, progress=progress))
+            progress = turn.progress
+            if turn.waited or _moved(cluster, found):
+                progress.step("look at what another kvobs did")
+                found, in_place, to_do = _seen(preparation)
+                _stay(found, namespace)
+        steps = Steps(cluster, found.plan, in_place, progress)
+        results += steps.do("secret")
+        facts, plan, seen = found.facts, found.plan, found.seen
+        if found.pending is not None:
+            try:
+                result = _release(found.pending, settings, progress)
+            except RolledBack:
+                # What this run was told of the stack is not in force: a later one goes by what was recorded before.
+                steps.forget()
+                raise
+            results.append(result)
+            if result.outcome == "changed":
                 # What the chart really made is what dashboards and monitors are fitted to, not what was predicted.
                 progress.step("look at the installed stack")
-                facts = look(cluster, settings)
-                plan = planned(facts)
-        results += _act(cluster, plan, progress, only=("monitors", "dcgm", "dashboards"))
-        results += _tidy(cluster, plan, progress)
+                seen = OneLook(cluster)
+                facts = look(seen, preparation.settings)
+                plan = preparation.planned(facts, found.settings)
+                steps = Steps(cluster, plan, find_in_place(seen, plan, parent_of(facts, namespace)), progress)
+        results += steps.do("monitors", "dcgm", "dashboards")
+        results += steps.tidy()
         if settings.wait:
             progress.step("wait until everything is ready")
-            wait_ready(cluster, plan.target, timeout_s=settings.timeout_s, progress=progress)
-    return _report(facts, replace(plan, notes=(*kept, *plan.notes)), results, dashboards, settings)
+            first = None if to_do else seen
+            wait_ready(cluster, plan.target, timeout_s=settings.timeout_s, progress=progress, seen=first)
+    return _report(facts, replace(plan, notes=(*found.notes, *plan.notes)), results, preparation.dashboards, settings)
 
 
-def _make_namespace(cluster: Cluster, plan: Plan, progress: Progress) -> list[StepResult]:
-    """Make the namespace where it is missing: all else, the Lease too, goes into it."""
-    applyset = applyset_id(PARENT_NAME, plan.target.namespace)
-    results: list[StepResult] = []
-    for step in plan.steps:
-        if step.id == "namespace":
-            progress.step(step.title)
-            results.append(_result(step, *apply_objects(cluster, step.objects, applyset=applyset)))
-    return results
+def _seen(preparation: Preparation) -> tuple[Prepared, InPlace, bool]:
+    """Look and plan; return how things stand too, and whether there is anything to do.
+
+    Where there is nothing, the rest of the run only reads: it needs no right to write, and nobody has to wait for it.
+    """
+    found = preparation.prepared()
+    cluster = preparation.cluster
+    try:
+        in_place = find_in_place(found.seen, found.plan, found.parent)
+    except Forbidden:
+        require(cluster, found.rights)
+        raise
+    if in_place.ours == found.plan.refs:
+        in_place = settle(cluster, in_place, found.plan)
+    kept = found.pending is None or found.pending.action == "keep"
+    to_do = not (kept and in_place.is_all(found.plan)) or somebody_at_work(cluster, found.plan.target.namespace)
+    if to_do:
+        require(cluster, found.rights)
+        found = replace(found, notes=(*found.notes, *preflight(found, cluster, preparation.settings)))
+    return found, in_place, to_do
 
 
-def _act(cluster: Cluster, plan: Plan, progress: Progress, *, only: Sequence[str]) -> list[StepResult]:
-    """Write the ApplySet parent, then do the steps whose id is among *only*."""
-    namespace = plan.target.namespace
-    applyset = applyset_id(PARENT_NAME, namespace)
-    results: list[StepResult] = []
-    write_parent(cluster, plan.record, namespace, plan.refs, narrow=False)
-    for step in plan.steps:
-        if step.id not in only:
-            continue
-        progress.step(step.title)
-        if step.secret is not None:
-            made = create_secret(cluster, step.secret, applyset=applyset)
-            results.append(_result(step, int(made), int(not made)))
-        elif step.fields:
-            # Whose field it is, and what that means for them, is said before it is taken.
-            for note in plan.notes:
-                if note.id == POLICY_TAKEN:
-                    progress.state(note.text)
-            results.append(_result(step, *set_fields(cluster, step.fields)))
-        elif step.objects:
-            results.append(_result(step, *apply_objects(cluster, step.objects, applyset=applyset)))
-    return results
+def _moved(cluster: Cluster, found: Prepared) -> bool:
+    """Whether somebody did something between our look and our turn."""
+    if parent_moved(cluster, found.plan.target.namespace, found.parent):
+        return True
+    return found.pending is not None and found.pending.outdated()
 
 
-def _result(step: Step, changed: int, unchanged: int) -> StepResult:
-    if changed and unchanged:
-        detail = f"{changed} applied, {unchanged} as they were"
-    else:
-        detail = f"{changed} applied" if changed else f"{unchanged} as before"
-    return StepResult(id=step.id, title=step.title, outcome="changed" if changed else "unchanged", detail=detail)
+def _stay(found: Prepared, namespace: str) -> None:
+    """Raise `ActionError` where the install would go elsewhere now: the Lease is in *namespace*."""
+    if found.plan.target.namespace != namespace:
+        raise ActionError(
+            f"another kvobs has ended, and namespace {namespace} is no longer where this one would install",
+            hint=f"run the same command again; with --namespace {namespace} it goes there in any case",
+        )
 
 
-def _tidy(cluster: Cluster, plan: Plan, progress: Progress) -> list[StepResult]:
-    """Give back and delete what earlier runs of ours did and this one no longer wants; then say so in the parent."""
-    namespace = plan.target.namespace
-    results: list[StepResult] = []
-    if plan.give_back:
-        progress.step("give back fields that are no longer wanted")
-        given = [
-            f"{field.ref} {'.'.join(field.path)}: {what}" for field, what in restore_fields(cluster, plan.give_back)
-        ]
-        results.append(StepResult(id="restore", title="fields given back", outcome="changed", detail="; ".join(given)))
-    live = cluster.get("ConfigMap", PARENT_NAME, namespace)
-    stale = [each for each in find_members(cluster, live) if each not in plan.refs] if live is not None else []
-    if stale:
-        progress.step("delete what is no longer wanted")
-        gone = ", ".join(str(each) for each in delete_members(cluster, stale))
-        results.append(StepResult(id="prune", title="no longer wanted", outcome="changed", detail=gone))
-    write_parent(cluster, plan.final_record, namespace, plan.refs, narrow=True)
-    return results
+def _release(pending: PendingRelease, settings: Settings, progress: Progress) -> StepResult:
+    progress.step(pending.title)
+    changed, detail = pending.carry_out(timeout_s=settings.timeout_s, on_line=progress.state)
+    return StepResult(id="release", title=pending.name, outcome="changed" if changed else "unchanged", detail=detail)
 
 
 def _report(

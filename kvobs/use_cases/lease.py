@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from ..adapters.identity import has_died, own_identity
-from ..errors import ActionError, ApiError, Conflict, KvobsError, NotReady
+from ..errors import ActionError, ApiError, Conflict, Forbidden, KvobsError, NotReady
 from ..stack.facts import Object
 from ..stack.objects import MANAGED_BY, OURS
 from ..stack.rights import LEASE_KIND
@@ -91,6 +91,14 @@ def at_work(
             lease.give_back()
 
 
+def somebody_at_work(cluster: LeaseCluster, namespace: str) -> bool:
+    """Whether *namespace* has a Lease, of a run that goes on or of one that died; who may not see it sees none."""
+    try:
+        return cluster.get(LEASE_KIND, NAME, namespace) is not None
+    except Forbidden:
+        return False
+
+
 class Lease:
     """Our hold on the Lease of one namespace: taken by one thread, kept by another."""
 
@@ -132,7 +140,8 @@ class Lease:
             if (now := (spec.get("holderIdentity"), spec.get("renewTime"))) != seen:
                 seen, since_s = now, self._clock()
             still_s = self._clock() - since_s
-            if self._free(spec, still_s) and self._try(live):
+            # Ours already: the reply to an earlier try was lost, the try was not.
+            if spec.get("holderIdentity") == self._identity or (self._free(spec, still_s) and self._try(live)):
                 return waited
             if self._clock() >= deadline:
                 raise NotReady(
@@ -179,7 +188,7 @@ class Lease:
 
     def _try(self, live: Object | None) -> bool:
         """Write ourselves into the Lease as it was seen; return whether nobody was faster."""
-        sent_s, self._acquired = self._clock(), _now()
+        self._renewed_s, self._acquired = self._clock(), _now()
         try:
             self._write(live)
         except Conflict:
@@ -188,7 +197,6 @@ class Lease:
             if live is None or error.reason != "NotFound":
                 raise
             return False
-        self._renewed_s = sent_s
         return True
 
     def _renew(self, ended: Callable[[float], bool]) -> None:

@@ -16,7 +16,8 @@ from ..errors import Forbidden
 from ..settings import DEFAULT_NAMESPACE, Settings
 from ..stack.applyset import ID_LABEL, PARENT_NAME
 from ..stack.facts import Facts, Object, Ref
-from ..stack.recognise import Snapshot, facts, sidecar_labels, told_grafana
+from ..stack.grafana_operator import DASHBOARD_KIND, DATASOURCE_KIND, GRAFANA_KIND
+from ..stack.recognise import VICTORIA_METRICS, Snapshot, facts, sidecar_labels, told_grafana
 
 
 class ReadCluster(Protocol):
@@ -50,6 +51,11 @@ WHOLE = (
     "Prometheus.monitoring.coreos.com",
     "ServiceMonitor.monitoring.coreos.com",
     "PodMonitor.monitoring.coreos.com",
+    "PrometheusAgent.monitoring.coreos.com",
+    *VICTORIA_METRICS,
+    GRAFANA_KIND,
+    DATASOURCE_KIND,
+    DASHBOARD_KIND,
     "ClusterPolicy.nvidia.com",
 )
 """Kinds that are listed as they are, in all namespaces."""

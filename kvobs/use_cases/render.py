@@ -1,24 +1,28 @@
 """`kvobs render`: the objects that an install applies, for whoever applies objects otherwise (GitOps, kubectl).
 
-Needs no cluster, no Helm and no network; the same input gives the same bytes. The stack is taken for the one that
-the pinned chart makes under the given values. The objects carry no label of kvobs' ownership: who applies them owns
-them.
+Needs no cluster; Helm, and the chart, only where the stack itself is asked for. The same input gives the same bytes.
+The stack is taken for the one that the pinned chart makes under the given values. The objects carry no label of
+kvobs' ownership: who applies them owns them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..adapters.sources import write_files
+from ..adapters.helm import Helm
+from ..adapters.sources import from_anywhere
 from ..errors import UsageError
 from ..settings import DEFAULT_NAMESPACE, Settings
 from ..stack.choice import choose
-from ..stack.facts import ClusterPolicy, Facts, Object
-from ..stack.manifests import to_yaml
-from ..stack.objects import MANAGED_BY, PART_OF_LABEL, ref
-from ..stack.plan import make_plan
-from .inputs import read_dashboards, shipped_monitors
+from ..stack.facts import ClusterPolicy, Facts, Object, Ref
+from ..stack.gitops import namespace_object, refuse_doubles, secret_notes
+from ..stack.notes import Note
+from ..stack.objects import MANAGED_BY, PART_OF_LABEL, apply_order
+from ..stack.plan import Plan, make_plan
+from .inputs import Dashboards, read_dashboards, shipped_monitors
+from .render_rbac import render_rbac
+from .render_stack import ImageList, Templates, list_images, refuse_without_release, stack_for_gitops
 
 _UNSEEN_GPU_OPERATOR = ClusterPolicy(
     name="cluster-policy",
@@ -41,6 +45,12 @@ class Rendered:
     """(source, why) of each dashboard that is not among them."""
     files: tuple[str, ...] = field(default=())
     """Where they were written, when they were."""
+    removed: tuple[str, ...] = field(default=())
+    """Files of an earlier render that were deleted, since this one has no object for them."""
+    notes: tuple[Note, ...] = field(default=())
+    """What has to be there beside them, and what was left out."""
+    public: frozenset[Ref] = field(default=frozenset(), repr=False)
+    """Secrets whose content is no secret."""
 
     @property
     def exit_code(self) -> int:
@@ -48,14 +58,59 @@ class Rendered:
         return 1 if self.refused else 0
 
 
-def render(settings: Settings | None = None) -> Rendered:
-    """Return the objects that install would apply beside the stack. Raises `UsageError` or `ActionError`."""
-    settings = settings or Settings()
+def render(settings: Settings | None = None, *, with_stack: bool = False, helm: Templates | None = None) -> Rendered:
+    """Return the objects that install would apply: beside the stack, or *with_stack* those of its chart too.
+
+    The chart's hooks are among them, its tests and its Secrets are not, but for a Secret that holds only what the
+    chart tells everybody. Raises `UsageError` or `ActionError`; with the stack, also `HelmError`.
+    """
+    settings = _placed(settings)
     if settings.stack == "reuse":
         raise UsageError("render asks no cluster, so it cannot reuse a stack", hint="leave --stack out")
+    plan, dashboards = _planned(settings)
+    ours = tuple(_unowned(each) for each in plan.objects)
+    refused = (*dashboards.unreadable, *plan.refused.items())
+    if not with_stack:
+        return Rendered(objects=ours, refused=refused)
+    stack = stack_for_gitops(helm or _helm(settings), refuse_without_release(plan.target.release), settings)
+    objects = (namespace_object(plan.target.namespace), *stack.objects, *ours)
+    refuse_doubles(objects)
+    told = tuple(each for each in plan.target.notes if each.id == "chart-newer")
+    return Rendered(
+        objects=tuple(apply_order(objects)),
+        refused=refused,
+        notes=(*told, *secret_notes(plan.target, settings.image_pull_secrets), *stack.notes),
+        public=stack.public,
+    )
+
+
+def images(settings: Settings | None = None, *, helm: Templates | None = None) -> ImageList:
+    """Return the images of the stack, and its chart, for a registry of one's own. Raises as `render` does."""
+    settings = _placed(settings)
+    plan, _ = _planned(settings)
+    return list_images(helm or _helm(settings), refuse_without_release(plan.target.release), settings)
+
+
+def rbac(settings: Settings | None = None, *, helm: Templates | None = None) -> Rendered:
+    """Return the service account that kvobs needs, with its roles; for `stack="reuse"` without a Helm.
+
+    Raises as `render` does.
+    """
+    settings = _placed(settings)
+    plan, _ = _planned(replace(settings, stack="install"))
+    reuse = settings.stack == "reuse"
+    return Rendered(objects=render_rbac(plan, settings, None if reuse else helm or _helm(settings)), refused=())
+
+
+def _placed(settings: Settings | None) -> Settings:
+    settings = settings or Settings()
     if settings.dcgm == "operator":
         raise UsageError("render asks no cluster, so it cannot take a field of its ClusterPolicy", hint="--dcgm auto")
-    dashboards = read_dashboards(settings.dashboards)
+    return replace(settings, chart=from_anywhere(settings.chart)) if settings.chart else settings
+
+
+def _planned(settings: Settings) -> tuple[Plan, Dashboards]:
+    dashboards = read_dashboards(settings.dashboards, offline=settings.offline, ca_file=settings.ca_file)
     namespace = settings.namespace or DEFAULT_NAMESPACE
     facts = Facts(
         server_version="", kinds=frozenset(), namespaces={namespace: {}}, cluster_policies=(_UNSEEN_GPU_OPERATOR,)
@@ -63,22 +118,11 @@ def render(settings: Settings | None = None) -> Rendered:
     plan = make_plan(
         facts, choose(facts, settings), settings, dashboards=dashboards.documents, monitors=shipped_monitors()
     )
-    return Rendered(
-        objects=tuple(_unowned(each) for each in plan.objects),
-        refused=(*dashboards.unreadable, *plan.refused.items()),
-    )
+    return plan, dashboards
 
 
-def write(rendered: Rendered, directory: str) -> Rendered:
-    """Write one YAML file an object into *directory*, made if missing; return the same with the files' paths."""
-    named = {f"{_file_name(each)}.yaml": to_yaml([each]) for each in rendered.objects}
-    paths = write_files(directory, {name: text.encode() for name, text in named.items()})
-    return Rendered(objects=rendered.objects, refused=rendered.refused, files=tuple(paths))
-
-
-def _file_name(obj: Object) -> str:
-    at = ref(obj)
-    return f"{at.kind.partition('.')[0].lower()}-{at.name}"
+def _helm(settings: Settings) -> Helm:
+    return Helm(executable=settings.helm, timeout_s=settings.timeout_s)
 
 
 def _unowned(obj: Object) -> Object:

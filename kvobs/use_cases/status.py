@@ -15,15 +15,20 @@ from ..errors import ActionError, Forbidden, Unanswered
 from ..settings import Settings
 from ..stack.applyset import Record, read_record
 from ..stack.applyset import members as kinds_of_members
+from ..stack.changes import ObjectChange
 from ..stack.choice import PROMETHEUS_KIND, parent_of, sidecar_notes
-from ..stack.facts import Facts, Grafana, Object, Prometheus
+from ..stack.facts import Facts, Grafana, Object, Prometheus, Ref
+from ..stack.installs import beside_notes
 from ..stack.leftovers import stack_namespaces
 from ..stack.notes import Note
 from ..stack.plan import metrics_kept, unasked
 from ..stack.readiness import not_ready
 from .access import Access, access
 from .act import members_of_kind
+from .connect import cluster_of
 from .look import look
+from .one_look import OneLook
+from .standing import standing
 from .wait import CUSTOM, WORKLOADS, of_release
 
 _Kind = TypeVar("_Kind", Prometheus, Grafana)
@@ -49,6 +54,10 @@ class StatusReport:
     """One sentence for each workload that is not ready, or not there."""
     unread: tuple[str, ...] = ()
     """One sentence for each kind of workload that could not be read, so that it is not known whether it is ready."""
+    missing: tuple[Ref, ...] = ()
+    """What kvobs or its release made and is not there."""
+    drifted: tuple[ObjectChange, ...] = ()
+    """What is not as kvobs or its release made it, by field; where a field is somebody else's, with whose it is."""
     notes: tuple[Note, ...] = ()
     access: Access | None = None
     elsewhere: tuple[str, ...] = ()
@@ -56,8 +65,11 @@ class StatusReport:
 
     @property
     def exit_code(self) -> int:
-        """0 where everything stands and is ready, 1 where not, 4 where that could not be read."""
-        if not self.installed or self.unready:
+        """0 where everything stands as it was made and is ready, 1 where not, 4 where that could not be read.
+
+        A field of the release that somebody else manages (an autoscaler's replicas) is shown, and nothing bad.
+        """
+        if not self.installed or self.unready or self.missing or any(each.differs for each in self.drifted):
             return 1
         return 4 if self.unread else 0
 
@@ -68,11 +80,10 @@ def status(settings: Settings | None = None, *, cluster: Cluster | None = None) 
     Raises `Unanswered` where the cluster cannot be asked, several installs could be meant, or the record is damaged.
     """
     settings = settings or Settings()
-    cluster = cluster or Cluster.connect(
-        settings.kubeconfig, settings.context, request_timeout_s=settings.request_timeout_s
-    )
+    cluster = cluster or cluster_of(settings)
+    seen = OneLook(cluster)
     with _asking():
-        facts = look(cluster, settings)
+        facts = look(seen, settings)
         parent = parent_of(facts, settings.namespace)
         if parent is None:
             return StatusReport(
@@ -80,7 +91,7 @@ def status(settings: Settings | None = None, *, cluster: Cluster | None = None) 
                 server_version=facts.server_version,
                 elsewhere=tuple(sorted(each["metadata"]["namespace"] for each in facts.parents)),
             )
-        return _report(cluster, facts, parent, settings)
+        return _report(seen, facts, parent, settings)
 
 
 @contextmanager
@@ -92,18 +103,21 @@ def _asking() -> Iterator[None]:
         raise Unanswered(str(error), hint=error.hint) from error
 
 
-def _report(cluster: Cluster, facts: Facts, parent: Object, settings: Settings) -> StatusReport:
+def _report(cluster: OneLook, facts: Facts, parent: Object, settings: Settings) -> StatusReport:
     record = read_record(parent)
     found = _Found.of(facts, record)
     seen = _readiness(cluster, facts, record, found)
     dashboards = tuple((each.uid, each.title or each.uid) for each in facts.dashboards if each.ours and each.uid)
     members, unlisted = _members(cluster, parent)
-    notes = [
+    stands = standing(cluster, facts, parent, members, settings)
+    told = [
         *(sidecar_notes(found.grafana) if found.grafana else ()),
         *(metrics_kept(found.prometheus, ours=record.release is not None) if found.prometheus else ()),
+        *beside_notes(facts.parents, parent["metadata"]["namespace"], record),
         *unasked(facts),
         *(Note("not-asked", f"{kind} could not be read: {why}") for kind, why in unlisted if kind not in facts.unasked),
     ]
+    notes = [*told, *(each for each in stands.notes if each not in told)]
     return StatusReport(
         installed=True,
         server_version=facts.server_version,
@@ -113,7 +127,9 @@ def _report(cluster: Cluster, facts: Facts, parent: Object, settings: Settings) 
         prometheus=found.prometheus_name,
         grafana=found.grafana_name,
         datasource=(record.settings.get("uids") or {}).get("prometheus"),
-        members=members,
+        members=tuple(map(str, members)),
+        missing=stands.missing,
+        drifted=stands.drifted,
         unready=tuple(seen.unready),
         unread=tuple(seen.unread),
         notes=tuple(notes),
@@ -164,7 +180,7 @@ class _Readiness:
     unread: list[str] = field(default_factory=list)
 
 
-def _readiness(cluster: Cluster, facts: Facts, record: Record, found: _Found) -> _Readiness:
+def _readiness(cluster: OneLook, facts: Facts, record: Record, found: _Found) -> _Readiness:
     """Say what is not ready, what is not there, and which kinds of workload could not be read."""
     seen = _Readiness()
     workloads: list[Object] = []
@@ -203,16 +219,16 @@ def _readiness(cluster: Cluster, facts: Facts, record: Record, found: _Found) ->
     return seen
 
 
-def _members(cluster: Cluster, parent: Object) -> tuple[tuple[str, ...], list[tuple[str, str]]]:
+def _members(cluster: OneLook, parent: Object) -> tuple[list[Ref], list[tuple[str, str]]]:
     """Return what carries the ApplySet's label, and (kind, why) of each kind that could not be listed."""
-    found: list[str] = []
+    found: list[Ref] = []
     unlisted: list[tuple[str, str]] = []
     for kind in kinds_of_members(parent):
         try:
-            found += map(str, members_of_kind(cluster, parent, kind))
+            found += members_of_kind(cluster, parent, kind)
         except Forbidden as error:
             unlisted.append((kind, str(error)))
-    return tuple(found), unlisted
+    return found, unlisted
 
 
 def _release(facts: Facts, record: Record) -> str | None:

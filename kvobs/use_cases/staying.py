@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..adapters.cluster import Cluster
-from ..errors import ApiError
+from ..errors import ActionError, ApiError, Forbidden
 from ..settings import Settings
 from ..stack.applyset import Record, check_parent
 from ..stack.facts import Facts, Object, Ref
@@ -124,8 +124,14 @@ class Staying:
             # What nobody comes for is not waited for; while there is none of it, the rest may just be on its way out.
             if not (stay := [each for each in occupied() if not goes_by_itself(each)]):
                 stay = wait_gone(occupied, progress=progress)
-        except ApiError as error:
+        except Forbidden as error:
             return [Left(what=str(at), why=f"whether others use it could not be asked: {error}", how=command)]
+        except ApiError as error:
+            # As long as the parent is there, the next run can finish this; without it nobody would know whose it was.
+            raise ActionError(
+                f"whether others use namespace {at.name} could not be asked: {error}",
+                hint="run the same command again; without --delete-namespace all the rest is taken away",
+            ) from error
         if stay:
             return [Left(what=str(at), why=f"{_some(stay)} still there", how=command)]
         self._delete([at])

@@ -10,10 +10,12 @@ from ..settings import Settings
 from ..stack.applyset import Record, read_record
 from ..stack.choice import parent_of
 from ..stack.facts import Facts, Object, Ref
+from ..stack.installs import kept_to_by, only_parent_of
 from ..stack.leftovers import MADE_BY_OPERATOR, MADE_KINDS, OWNER_KINDS, in_use, leftovers, orphans, stack_namespaces
 from ..stack.objects import ref
 from ..stack.rights import rights_to_uninstall
 from .act import acting, delete_members, find_members, parent_moved, require
+from .connect import cluster_of, helm_of
 from .foreign_fields import restore_fields
 from .lease import at_work
 from .look import look
@@ -54,11 +56,9 @@ def uninstall(
     settings = settings or Settings()
     progress = progress or Silent()
     progress.step("look at the cluster")
-    cluster = cluster or Cluster.connect(
-        settings.kubeconfig, settings.context, request_timeout_s=settings.request_timeout_s
-    )
+    cluster = cluster or cluster_of(settings)
     facts = look(cluster, settings)
-    parent = parent_of(facts, settings.namespace)
+    parent = only_parent_of(facts, settings.namespace)
     if parent is None:
         elsewhere = tuple(sorted(each["metadata"]["namespace"] for each in facts.parents))
         return UninstallReport(namespace=None, removed=(), restored=(), left=(), elsewhere=elsewhere)
@@ -68,12 +68,7 @@ def uninstall(
         nonlocal helm
         record = read_record(parent)
         if record.release is not None:
-            helm = helm or Helm(
-                executable=settings.helm,
-                kubeconfig=settings.kubeconfig,
-                context=settings.context,
-                timeout_s=settings.timeout_s,
-            )
+            helm = helm or helm_of(settings)
             helm.version()
         require(
             cluster,
@@ -114,7 +109,8 @@ def uninstall(
 
         progress.step("see what stays")
         staying = Staying(cluster=cluster, facts=facts, record=record, settings=settings)
-        left = staying.crds(delete=delete_crds)
+        left = [_kept_to(each, namespace) for each in kept_to_by(facts.parents, namespace)]
+        left += staying.crds(delete=delete_crds)
         left += staying.volumes([each for each in members if each.kind == "Secret"], delete=delete_pvcs)
         left += staying.namespace(parent, progress, delete=delete_namespace)
         removed += staying.removed
@@ -124,6 +120,14 @@ def uninstall(
         removed=tuple(str(each) for each in removed),
         restored=tuple(restored),
         left=tuple(left),
+    )
+
+
+def _kept_to(other: str, namespace: str) -> Left:
+    return Left(
+        what=f"kvobs in namespace {other}",
+        why=f"it kept to the dashboards, the GPU metrics and the generic monitors of the one in {namespace}, which are"
+        f" gone; to have them there: kvobs install --namespace {other}",
     )
 
 

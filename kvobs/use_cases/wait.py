@@ -38,11 +38,16 @@ def wait_ready(
     progress: Progress,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
+    seen: ListCluster | None = None,
 ) -> int:
-    """Return how many objects are ready, once all are; raises `NotReady` with the last state after *timeout_s*."""
+    """Return how many objects are ready, once all are; raises `NotReady` with the last state after *timeout_s*.
+
+    *seen*: a look that was taken already, where nothing was changed since.
+    """
     deadline = clock() + timeout_s
     while True:
-        waited_for = watched(cluster, target)
+        waited_for = watched(seen or cluster, target)
+        seen = None
         unready = {_name(each): why for each in waited_for if (why := not_ready(each)) is not None}
         if not unready:
             return len(waited_for)

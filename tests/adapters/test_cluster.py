@@ -2,8 +2,10 @@
 
 import socket
 import ssl
+import threading
 import warnings
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import urllib3
@@ -253,12 +255,14 @@ def test_a_namespace_has_none(api, cluster):
 
 
 def test_apply_is_server_side(api, cluster):
-    """With our field manager, and strictly: a field that the kind does not know is refused."""
+    """With our field manager, and strictly, unless told otherwise: a field that the kind does not know is refused."""
     api.answers("PATCH", f"{CONFIG_MAPS}/a", Answer({**ONE, "metadata": {"resourceVersion": "7"}}))
 
     assert cluster.apply(ONE)["metadata"]["resourceVersion"] == "7"
     assert cluster.apply(ONE, dry_run=True, force=True, field_manager="other")
-    first, second = api.asked(f"{CONFIG_MAPS}/a")
+    assert cluster.apply(ONE, strict=False)
+    first, second, third = api.asked(f"{CONFIG_MAPS}/a")
+    assert third.query == {"fieldManager": "kvobs", "fieldValidation": "Ignore"}
     assert first.query == {"fieldManager": "kvobs", "fieldValidation": "Strict"}
     assert second.query == {"fieldManager": "other", "fieldValidation": "Strict", "force": "true", "dryRun": "All"}
     assert first.headers["Content-Type"] == "application/apply-patch+yaml"
@@ -298,7 +302,28 @@ def test_create_says_that_it_is_already_there(api, cluster):
     with pytest.raises(Conflict, match=r"cannot create ConfigMap ns/a: .*already exists") as there:
         cluster.create(ONE)
     assert there.value.reason == "AlreadyExists"
+    assert "get configmap/a -n ns shows what is there" in there.value.hint
     assert api.asked(CONFIG_MAPS)[0].query == {"fieldManager": "kvobs"}
+
+
+@pytest.mark.parametrize("fails", ["reset", "cut"])
+def test_a_create_whose_reply_was_lost(api, cluster, fails):
+    """What is there by the next try is what was asked for if it says all of it, additions of the server aside."""
+    live = {**ONE, "metadata": {**ONE["metadata"], "uid": "u1"}}
+    api.answers("POST", CONFIG_MAPS, Answer(live, fails=fails), status(409, "AlreadyExists", "already exists"))
+    api.answers("GET", f"{CONFIG_MAPS}/a", Answer(live))
+
+    assert cluster.create(ONE) == live
+
+
+@pytest.mark.parametrize("live", [{**ONE, "data": {"k": "w"}}, {**ONE, "data": None}], ids=["another", "less"])
+def test_another_was_created_meanwhile(api, cluster, live):
+    """One that says anything else is somebody else's."""
+    api.answers("POST", CONFIG_MAPS, Answer(ONE, fails="reset"), status(409, "AlreadyExists", "already exists"))
+    api.answers("GET", f"{CONFIG_MAPS}/a", Answer(live))
+
+    with pytest.raises(Conflict, match="already exists"):
+        cluster.create(ONE)
 
 
 def test_replace_meets_an_object_that_moved_on(api, cluster):
@@ -306,8 +331,9 @@ def test_replace_meets_an_object_that_moved_on(api, cluster):
     api.answers("PUT", f"{CONFIG_MAPS}/a", Answer(ONE), status(409, "Conflict", "the object has been modified"))
 
     assert cluster.replace(ONE) == ONE
-    with pytest.raises(Conflict, match="cannot replace ConfigMap ns/a: the object has been modified"):
+    with pytest.raises(Conflict, match="cannot replace ConfigMap ns/a: the object has been modified") as moved:
         cluster.replace(ONE)
+    assert "run the command again" in moved.value.hint
 
 
 def test_delete_says_whether_it_was_there(api, cluster):
@@ -560,24 +586,29 @@ def test_a_failure_that_names_no_pause_is_final(api, cluster, pauses):
 
 
 def test_what_may_be_repeated_is_repeated(api, cluster, pauses):
-    """Reads, applies and deletions: done twice they do no more than done once."""
+    """Every request of our own: done twice it does no more than done once, or the second time is refused."""
     busy = status(429, "TooManyRequests")
     api.answers("PATCH", f"{CONFIG_MAPS}/a", busy, Answer(fails="reset"), Answer(ONE))
     api.answers("DELETE", f"{CONFIG_MAPS}/a", Answer(fails="cut", body=ONE), Answer({"kind": "Status"}))
+    api.answers("POST", CONFIG_MAPS, Answer(fails="reset"), busy, Answer(ONE, 201))
+    api.answers("PUT", f"{CONFIG_MAPS}/a", Answer(fails="reset"), Answer(ONE))
 
     assert cluster.apply(ONE) == ONE
     assert cluster.delete("ConfigMap", "a", "ns") is True
-    assert len(pauses) == 3
+    assert cluster.create(ONE) == ONE
+    assert cluster.replace(ONE) == ONE
+    assert len(pauses) == 6
 
 
 @pytest.mark.parametrize("answer", [status(429, "TooManyRequests"), Answer(fails="reset")], ids=["busy", "reset"])
-def test_what_may_not_be_repeated_is_not(api, cluster, pauses, answer):
-    """A create that was cut off may have been done."""
-    api.answers("POST", CONFIG_MAPS, answer)
+def test_what_a_service_is_asked_is_not_repeated(api, cluster, pauses, answer):
+    """It is asked for what nobody needs to know at any price."""
+    path = "/api/v1/namespaces/ns/services/grafana:80/proxy/api/health"
+    api.answers("GET", path, answer)
 
     with pytest.raises((ApiError, ClusterUnreachable)):
-        cluster.create(ONE)
-    assert len(api.asked(CONFIG_MAPS)) == 1
+        cluster.proxy_get("ns", "grafana", 80, "/api/health")
+    assert len(api.asked(path)) == 1
     assert pauses == []
 
 
@@ -607,6 +638,48 @@ def test_after_a_cut_write_nothing_is_claimed(api, cluster):
 
     with pytest.raises(ClusterUnreachable, match="whether the change was made is not known"):
         cluster.create(ONE)
+
+
+def test_a_question_that_is_cut_changes_nothing(api, cluster):
+    """Asking for a right is a POST, and a dry run a PATCH: nobody need wonder whether they were done."""
+    reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    api.answers("POST", reviews, Answer({}, fails="cut"))
+    api.answers("PATCH", f"{CONFIG_MAPS}/a", Answer({}, fails="cut"))
+
+    for ask in (lambda: cluster.may("get", "ConfigMap"), lambda: cluster.apply(ONE, dry_run=True)):
+        with pytest.raises(ClusterUnreachable, match=r"broke the connection$"):
+            ask()
+
+
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+ALLOWED = Answer({"kind": "SelfSubjectAccessReview", "status": {"allowed": True}})
+DENIED = Answer({"kind": "SelfSubjectAccessReview", "status": {"allowed": False}})
+ASKED = [
+    (("get", "", "nodes/metrics"), {"resourceAttributes": {
+        "verb": "get", "group": "", "resource": "nodes", "subresource": "metrics", "namespace": ""}}),
+    (("create", "apps", "deployments", "mon"), {"resourceAttributes": {
+        "verb": "create", "group": "apps", "resource": "deployments", "subresource": "", "namespace": "mon"}}),
+    (("get", "", "/metrics"), {"nonResourceAttributes": {"verb": "get", "path": "/metrics"}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("right", "spec"), ASKED, ids=[right[2] for right, _ in ASKED])
+def test_whether_something_is_allowed(right, spec, api, cluster):
+    """A right is asked about as a role's rule has it; a server that does not say is no answer, neither yes nor no."""
+    refused = status(403, "Forbidden")
+    api.answers("POST", REVIEWS, ALLOWED, DENIED, Answer({"kind": "SelfSubjectAccessReview"}), refused)
+
+    assert [cluster.allows(*right) for _ in range(4)] == [True, False, None, None]
+    assert api.requests[0].body["spec"] == spec
+
+
+def test_an_administrator(api, cluster):
+    """Whoever may do everything is asked about once."""
+    api.answers("POST", REVIEWS, ALLOWED, DENIED)
+
+    assert [cluster.allows_everything(), cluster.allows_everything()] == [True, False]
+    asked = api.requests[0].body["spec"]["resourceAttributes"]
+    assert (asked["verb"], asked["group"], asked["resource"], asked["namespace"]) == ("*", "*", "*", "")
 
 
 def test_a_silent_server_is_not_waited_for(api, tmp_path):
@@ -712,6 +785,48 @@ def test_a_certificate_that_does_not_fit(tls_api, tmp_path, cluster, want):
     with pytest.raises(ClusterUnreachable, match=f"TLS with {tls_api.url} failed: .*({want})") as failed:
         connected.server_version()
     assert "certificate" in failed.value.hint
+
+
+@pytest.mark.parametrize(("shift_days", "want"), [(3, "not yet valid"), (-3, "has expired")], ids=["late", "early"])
+def test_a_clock_that_is_off(tmp_path, shift_days, want):
+    """Dates of a certificate that do not fit may be this machine's fault: the message says what its clock says."""
+    authority = Authority("test")
+    pair = authority.server("127.0.0.1", shift=timedelta(days=shift_days))
+    (tmp_path / "server.pem").write_bytes(pair.certificate + pair.key)
+    (tmp_path / "ca.pem").write_bytes(authority.certificate)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    with fake_api(tls=context) as api, pytest.raises(ClusterUnreachable, match=f"TLS with .*{want}") as failed:
+        Cluster.connect(api.kubeconfig(tmp_path, cluster={"certificate-authority": "ca.pem"})).server_version()
+    assert f"this machine's clock says {datetime.now(UTC):%Y-%m-%d}" in failed.value.hint
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_server_that_goes_away_amid_the_handshake(answered, tmp_path, pauses):
+    """As a load balancer does that restarts: tried again where it has answered before, else said to be about TLS."""
+    with socket.create_server(("127.0.0.1", 0)) as listening, ExitStack() as stack:
+        api = stack.enter_context(fake_api())
+        api.answers("GET", "/version", Answer({"gitVersion": "v1"}, headers={"Connection": "close"}))
+        connected = Cluster.connect(api.kubeconfig(tmp_path), request_timeout_s=5, sleep=pauses.append)
+        if answered:
+            connected.server_version()
+        connected._access.configuration.host = f"https://127.0.0.1:{listening.getsockname()[1]}"
+
+        def hang_up():
+            with suppress(OSError):
+                while True:
+                    peer, _ = listening.accept()
+                    peer.recv(1)
+                    peer.shutdown(socket.SHUT_WR)
+                    peer.close()
+
+        thread = threading.Thread(target=hang_up, daemon=True)
+        thread.start()
+        with pytest.raises(ClusterUnreachable, match="broke the connection" if answered else "TLS with"):
+            connected.server_version()
+        assert len(pauses) == (4 if answered else 0)
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,46 @@ class TestWhatHelmIsTold:
 
         assert install(stand_in.helm()).revision == 3
 
+    def test_template(self, stand_in: StandIn) -> None:
+        """A chart is rendered for the cluster that is described; the values go on stdin, as in an install."""
+        stand_in.answers("template", stdout="Pulled: x\nDigest: y\n---\nkind: A\n---\nkind: B\n")
+
+        rendered = stand_in.helm().template(
+            "kps",
+            "oci://registry.example/charts/stack",
+            version="88.5.3",
+            namespace="monitoring",
+            values=VALUES,
+            set_integers=["a.limit=1000000"],
+            kube_version="v1.36.3",
+            api_versions=["monitoring.coreos.com/v1", "b/v1"],
+            include_crds=True,
+        )
+
+        assert [each["kind"] for each in rendered] == ["A", "B"]
+        (call,) = stand_in.calls
+        assert call["argv"] == [
+            *("template", "kps", "oci://registry.example/charts/stack", "--values", "-", "--namespace", "monitoring"),
+            *("--include-crds", "--version", "88.5.3", "--set", "a.limit=1000000", "--kube-version", "v1.36.3"),
+            *("--api-versions", "monitoring.coreos.com/v1", "--api-versions", "b/v1"),
+        ]
+        assert json.loads(call["stdin"]) == VALUES
+
+    def test_template_of_a_chart_alone(self, stand_in: StandIn) -> None:
+        """Without more to say nothing more is said, and a chart that renders to nothing has no objects."""
+        rendered = stand_in.helm().template("kps", "./chart", version=None, namespace="m", values={})
+
+        assert rendered == ()
+        (call,) = stand_in.calls
+        assert call["argv"] == ["template", "kps", "./chart", "--values", "-", "--namespace", "m", "--skip-crds"]
+
+    @pytest.mark.parametrize("driver", ["", "secret", "secrets", "configmap", "sql", "memory"])
+    def test_where_releases_are_kept(self, stand_in: StandIn, driver: str) -> None:
+        """Helm keeps its releases in Secrets unless HELM_DRIVER names something else."""
+        helm = stand_in.helm(environment={"HELM_DRIVER": driver})
+
+        assert helm.keeps_secrets == (driver in ("", "secret", "secrets"))
+
     def test_release(self, stand_in: StandIn) -> None:
         """A release comes with its status, its chart and the user's values, all of the same revision."""
         stand_in.answers("status", stdout=json.dumps({**STATUS, "info": {"status": "pending-upgrade"}}))

@@ -144,3 +144,56 @@ def test_place_from_anywhere(tmp_path, monkeypatch):
 
     assert sources.from_anywhere("chart") == sources.from_anywhere(f"{tmp_path}/chart") == str(tmp_path / "chart")
     assert [sources.from_anywhere(each) for each in ("oci://a/b", "repo/chart")] == ["oci://a/b", "repo/chart"]
+
+
+NO_NAMES = [
+    "../x",
+    "a/../../x",
+    "/etc/x",
+    "",
+    ".",
+    "..",
+    "a//b",
+    "a/",
+    "a\0b",
+    "a\nb",
+    "x" * 256,
+    "é" * 200,
+    "a/\x1b[31m",
+]
+
+
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_a_name_leads_nowhere_else(tmp_path, name):
+    """A file name that leads out of the folder, or is none, is refused before anything is written."""
+    for write in (
+        lambda: sources.write_files(str(tmp_path / "out"), {"good.json": b"{}", name: b"{}"}),
+        lambda: sources.write_new(str(tmp_path / "out"), name, b"{}"),
+    ):
+        with pytest.raises(ActionError, match="cannot be the name of a file"):
+            write()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a.json", "a/b.json", "..a", "con", "ü.json", "-rf", "x" * 255])
+def test_a_name_within(tmp_path, name):
+    """Any other name is a file in the folder, or in one below it."""
+    (path,) = sources.write_files(str(tmp_path), {name: b"{}"})
+
+    assert os.path.realpath(path) == path == str(tmp_path / name)
+
+
+def test_write_new(tmp_path):
+    """A file is written once; the same content again is no change, another content is refused, a link not followed."""
+    assert sources.write_new(str(tmp_path), "a.json", b"{}") == str(tmp_path / "a.json")
+    assert sources.write_new(str(tmp_path), "a.json", b"{}") == str(tmp_path / "a.json")
+    (tmp_path / "link.json").symlink_to(tmp_path / "absent")
+    (tmp_path / "folder").mkdir()
+
+    for name in ("a.json", "link.json", "folder"):
+        with pytest.raises(ActionError, match="is there with other content"):
+            sources.write_new(str(tmp_path), name, b"[]")
+
+    assert (tmp_path / "a.json").read_bytes() == b"{}"
+    assert not (tmp_path / "absent").exists()

@@ -22,6 +22,7 @@ import yaml
 
 from tests.cluster import build, controlplane
 from tests.cluster.api import Api, Object
+from tests.cluster.certificates import Pair
 from tests.cluster.clusterpolicy import EXPORTER, EXPORTER_PORT, NAMESPACE, GpuOperator
 from tests.cluster.exporters import Exposition
 from tests.cluster.kubelet import Kubelet
@@ -78,6 +79,10 @@ class Bed:
         pair = self._plane.authority.client(user, groups, expired=expired)
         path = self.folder / f"{user.replace(':', '-')}{'-expired' if expired else ''}.kubeconfig"
         return self._plane.kubeconfig(path, user, pair=pair)
+
+    def server_certificate(self, *hosts: str) -> Pair:
+        """Return a certificate and key for a server known by *hosts*, which whoever trusts the bed's server trusts."""
+        return self._plane.authority.server(*hosts)
 
     def helm(self, major: str = "4") -> Path:
         """Return the executable `helm` of the major version "4" or "3"."""

@@ -12,6 +12,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+NOW = datetime.timedelta()
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -45,14 +47,15 @@ class Authority:
         """The authority's own certificate, PEM."""
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
-    def server(self, *hosts: str) -> Pair:
-        """Return a pair for a server known by *hosts*, names or IP addresses."""
+    def server(self, *hosts: str, shift: datetime.timedelta = NOW) -> Pair:
+        """Return a pair for a server known by *hosts*, names or IP addresses, whose dates are *shift* later."""
         names = x509.SubjectAlternativeName([_host(host) for host in hosts])
-        return self._issue(_subject(hosts[0], ()), ExtendedKeyUsageOID.SERVER_AUTH, names, expired=False)
+        return self._issue(_subject(hosts[0], ()), ExtendedKeyUsageOID.SERVER_AUTH, names, shift=shift)
 
     def client(self, user: str, groups: Sequence[str] = (), *, expired: bool = False) -> Pair:
         """Return a pair by which the API server knows *user* in *groups*."""
-        return self._issue(_subject(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, None, expired=expired)
+        shift = datetime.timedelta(days=-3) if expired else NOW
+        return self._issue(_subject(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, None, shift=shift)
 
     def _issue(
         self,
@@ -60,10 +63,10 @@ class Authority:
         usage: x509.ObjectIdentifier,
         names: x509.SubjectAlternativeName | None,
         *,
-        expired: bool,
+        shift: datetime.timedelta,
     ) -> Pair:
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = _builder(subject, key.public_key(), self._name, expired=expired)
+        builder = _builder(subject, key.public_key(), self._name, shift=shift)
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False).add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
         )
@@ -91,10 +94,9 @@ def _subject(name: str, groups: Sequence[str]) -> x509.Name:
 
 
 def _builder(
-    subject: x509.Name, key: ec.EllipticCurvePublicKey, issuer: x509.Name, *, expired: bool = False
+    subject: x509.Name, key: ec.EllipticCurvePublicKey, issuer: x509.Name, *, shift: datetime.timedelta = NOW
 ) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.UTC)
-    end = now - datetime.timedelta(hours=1) if expired else now + datetime.timedelta(days=2)
+    now = datetime.datetime.now(datetime.UTC) + shift
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -102,7 +104,7 @@ def _builder(
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(end)
+        .not_valid_after(now + datetime.timedelta(days=2))
     )
 
 

@@ -70,6 +70,10 @@ class Running:
         """Return the processes that kvobs has started, and theirs."""
         return list(_below(self.process.pid))
 
+    def threads(self) -> int:
+        """Return how many threads kvobs has."""
+        return len(list(Path(f"/proc/{self.process.pid}/task").iterdir()))
+
     def kill(self) -> None:
         """Kill kvobs, as a power cut would; what it started finds out by itself."""
         self.process.kill()

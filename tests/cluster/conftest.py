@@ -1,9 +1,9 @@
-"""Fixtures: a cluster for a test module."""
+"""Fixtures: a cluster for a test module, and a line for the end of the run."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,19 @@ import pytest
 from tests.cluster.bed import Bed, ForeignCluster
 
 KUBECONFIG = "KVOBS_TEST_KUBECONFIG"
+TOLD = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def tell(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Say something at the end of the run: how much of a whole was a sample."""
+    return request.config.stash.setdefault(TOLD, []).append
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what tests had to tell."""
+    for line in terminalreporter.config.stash.get(TOLD, []):
+        terminalreporter.line(line)
 
 
 @pytest.fixture(scope="module")

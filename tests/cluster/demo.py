@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from kvobs.adapters.helm import Helm
 from kvobs.errors import HelmError
@@ -22,9 +23,11 @@ from tests.cluster.api import eventually
 from tests.cluster.bed import Bed
 from tests.cluster.charts import package, small_chart
 from tests.cluster.registry import OciRegistry
+from tests.cluster.snapshots import Snapshot, differences, settled
 from tests.cluster.workloads import gpu_operator, vllm
 
 QUERY = "vllm:num_requests_running"
+DRIFTED = "kvobs-dashboard-kvobs-vllm"
 REGISTRY_LIMIT_S = 20
 """How long the public registry may take to answer before it counts as out of reach."""
 
@@ -40,18 +43,62 @@ def main() -> int:
         with timed("put a GPU Operator (its DCGM monitor off) and a running vLLM on the cluster"):
             gpu_operator(bed)
             vllm(bed)
+        before = settled(bed.api)
         with chart(bed) as (arguments, environment):
-            kvobs = [sys.executable, "-m", "kvobs"]
-            with timed("kvobs install"):
-                run([*kvobs, "install", "--yes", *arguments], environment)
-            with timed("kvobs status"):
-                run([*kvobs, "status"], environment)
-        with timed(f"ask the real Prometheus for {QUERY}, through the API server"):
-            show_samples(bed)
+            show(bed, Kvobs(environment), arguments)
+        with timed("compare the cluster with what it was before kvobs"):
+            show_differences(bed, before)
     finally:
         with timed("take everything down"):
             bed.__exit__(None, None, None)
     return 0
+
+
+@dataclass(frozen=True)
+class Kvobs:
+    """The command as a user types it, in one environment."""
+
+    environment: dict[str, str]
+
+    def __call__(self, *arguments: str, code: int = 0) -> None:
+        """Run it, show it, and see that it ends with *code*; anything else is the demonstration's failure."""
+        say("$ " + shlex.join(["python", "-m", "kvobs", *arguments]))
+        command = [sys.executable, "-m", "kvobs", *arguments]
+        done = subprocess.run(command, env=self.environment, check=False)
+        if done.returncode != code:
+            raise AssertionError(f"kvobs {arguments[0]} ended with {done.returncode}, not {code}")
+
+
+def show(bed: Bed, kvobs: Kvobs, arguments: list[str]) -> None:
+    """Check, install, see a sample arrive; then an object is lost, found missing and brought back; then uninstall."""
+    with timed("what stands in the way?"):
+        kvobs("check", *arguments)
+    with timed("install"):
+        kvobs("install", "--yes", *arguments)
+    with timed(f"ask the real Prometheus for {QUERY}, through the API server"):
+        show_samples(bed)
+    with timed("is everything as kvobs would have it?"):
+        kvobs("status")
+        kvobs("diff", *arguments)
+    with timed(f"somebody deletes ConfigMap {DRIFTED}"):
+        bed.api.delete("v1", "ConfigMap", DRIFTED, "monitoring")
+        kvobs("diff", *arguments, code=1)
+    with timed("install mends it"):
+        kvobs("install", "--yes", *arguments)
+        kvobs("diff", *arguments)
+    with timed("uninstall"):
+        kvobs("uninstall", "--yes", "--delete-crds", "--delete-pvcs", "--delete-namespace")
+
+
+def show_differences(bed: Bed, before: Snapshot) -> None:
+    """Print what is not as it was; nothing may differ."""
+    eventually(lambda: bed.api.find("v1", "Namespace", "monitoring") is None)
+    changed = differences(before, settled(bed.api))
+    for key, what in changed.items():
+        print(" ".join(filter(None, key)), what)
+    print(f"{len(changed)} differences")
+    if changed:
+        raise AssertionError("uninstall did not leave the cluster as it was")
 
 
 @contextmanager
@@ -86,12 +133,6 @@ def show_samples(bed: Bed) -> None:
         print(json.dumps(sample))
 
 
-def run(command: list[str], environment: dict[str, str]) -> None:
-    """Run a command as a user types it; its failure is the demonstration's."""
-    say("$ " + shlex.join(["python", *command[1:]]))
-    subprocess.run(command, env=environment, check=True)
-
-
 @contextmanager
 def timed(what: str) -> Iterator[None]:
     """Say what begins, and how long it took."""
@@ -110,6 +151,6 @@ if __name__ == "__main__":
     os.environ.setdefault("PYTHONUNBUFFERED", "1")
     try:
         sys.exit(main())
-    except (subprocess.CalledProcessError, AssertionError, TimeoutError) as error:
+    except (AssertionError, TimeoutError) as error:
         say(f"the demonstration failed: {error}")
         sys.exit(1)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import http.server
 import re
+import ssl
+import tempfile
 import threading
 from pathlib import Path
+
+from tests.cluster.certificates import Pair
 
 _SAMPLE = re.compile(r"^(?P<series>[a-zA-Z_:][\w:]*(?:\{.*\})?) (?P<value>\S+)$")
 _MOVING_TYPES = {"counter", "histogram", "summary"}
@@ -17,8 +21,11 @@ class Exposition:
     `text` and `status` may be changed at any time; the next scrape sees it.
     """
 
-    def __init__(self, text: str, *, growth: float = 0.0) -> None:
-        """Serve *text*; with each scrape its counters and histograms grow by *growth* times their first value."""
+    def __init__(self, text: str, *, growth: float = 0.0, certificate: Pair | None = None) -> None:
+        """Serve *text*; with each scrape its counters and histograms grow by *growth* times their first value.
+
+        With a *certificate* it is served over TLS only.
+        """
         self.text = text
         self.status = 200
         self.growth = growth
@@ -40,6 +47,11 @@ class Exposition:
                 """Stay silent: the tests' output is for the tests."""
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if certificate is not None:
+            # A handshake belongs to the thread of its connection: one that never ends must not keep the others waiting.
+            self._server.socket = _tls(certificate).wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self.address = ("127.0.0.1", int(self._server.server_address[1]))
         threading.Thread(target=self._server.serve_forever, name="exposition", daemon=True).start()
 
@@ -58,6 +70,16 @@ class Exposition:
         """Stop serving."""
         self._server.shutdown()
         self._server.server_close()
+
+
+def _tls(certificate: Pair) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.TemporaryDirectory() as folder:  # OpenSSL reads pairs from files only
+        names = [Path(folder, name) for name in ("server.crt", "server.key")]
+        for name, content in zip(names, (certificate.certificate, certificate.key), strict=True):
+            name.write_bytes(content)
+        context.load_cert_chain(*names)
+    return context
 
 
 def grown(text: str, factor: float) -> str:

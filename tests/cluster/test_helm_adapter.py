@@ -6,11 +6,14 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kvobs.adapters.cluster import Cluster
 from kvobs.adapters.helm import Helm
+from kvobs.adapters.helm_storage import stored_release
 from kvobs.errors import HelmError
 from kvobs.stack.values import same_values, set_integers, user_values
 from tests.cluster.bed import Bed, ForeignCluster
@@ -79,6 +82,26 @@ def test_the_life_of_a_release(helm: Helm, namespace: str, cluster: Bed | Foreig
 
     assert helm.uninstall("small", namespace) is True
     assert helm.uninstall("small", namespace) is False
+
+
+def test_the_record_of_a_release(helm: Helm, namespace: str, cluster: Bed | ForeignCluster) -> None:
+    """What is read where Helm keeps it is what Helm says, at every revision; its objects are what was applied."""
+    api = Cluster.connect(str(cluster.kubeconfig), None)
+    assert stored_release(api, "small", namespace) is None
+
+    # Helm itself reads a larger integer back as a float.
+    install(helm, namespace, *(each for each in SET if not each.startswith("big")))
+    first = stored_release(api, "small", namespace)
+    assert first is not None
+    assert first == helm.release("small", namespace)
+    assert [(each["kind"], each["data"]["number"]) for each in first.manifest] == [("ConfigMap", "1234567")]
+
+    install(helm, namespace)
+    second = stored_release(api, "small", namespace)
+    assert second is not None
+    assert second == helm.release("small", namespace)
+    assert second.manifest == helm.template("small", CHART, version=None, namespace=namespace, values={})
+    assert stored_release(api, "small", namespace, revision=1) == replace(first, status="superseded")
 
 
 def test_not_ready(helm: Helm, namespace: str) -> None:

@@ -22,7 +22,9 @@ import pytest
 import yaml
 
 import kvobs
+from kvobs.adapters.assets import catalog
 from kvobs.settings import CHART_VERSION
+from tests.adapters.site import Proxy, Site, ok
 from tests.cluster.api import Object, eventually
 from tests.cluster.bed import Bed
 from tests.cluster.charts import chart_under_test, package
@@ -353,7 +355,7 @@ def test_other_values(installed: Installed, tmp_path: Path) -> None:
 
 
 def test_fewer_dashboards(installed: Installed, tmp_path: Path) -> None:
-    """A dashboard that is no longer asked for is pruned, and nothing else is."""
+    """A dashboard that is no longer asked for is pruned, and nothing else is; none while one cannot be had."""
     files = []
     for name in ("one", "two"):
         files.append(tmp_path / f"{name}.json")
@@ -365,9 +367,49 @@ def test_fewer_dashboards(installed: Installed, tmp_path: Path) -> None:
 
     installed.kvobs("install", *(word for file in files for word in ("--dashboard", file)))
     assert added() == {"kvobs-dashboard-one", "kvobs-dashboard-two"}
+    done = installed.kvobs("install", "--dashboard", files[1], "--dashboard", tmp_path / "absent.json", code=1)
+    assert "kvobs-dashboard-one of an earlier run stays" in done.stdout
+    assert added() == {"kvobs-dashboard-one", "kvobs-dashboard-two"}
     done = installed.kvobs("install", "--dashboard", files[1])
     assert added() == {"kvobs-dashboard-two"}
     assert f"ConfigMap {NAMESPACE}/kvobs-dashboard-one" in done.stdout
+    installed.kvobs("install")
+    assert differences(before, snapshot(installed.api)) == {}
+
+
+def test_dashboards_of_others(installed: Installed, tmp_path: Path) -> None:
+    """A name of the catalogue and an address with a login are loaded, patched; again, offline, nothing changes."""
+    board = {"panels": [{"datasource": {"type": "prometheus", "uid": "another-grafana"}}], "schemaVersion": 39}
+    named, addressed = ({"uid": uid, "title": f"Board {uid}"} | board for uid in ("named", "addressed"))
+    secret = "Dunlin-in-the-address-5"
+    entry = catalog().named("vllm-overview")
+    assert entry is not None
+    before = settled(installed.api)
+    with Site(tmp_path) as site, Proxy(site.port) as proxy:
+        site.pages |= {
+            entry.url.removeprefix("https://"): [ok(json.dumps(named).encode())],
+            f"/d.json?token={secret}": [ok(json.dumps(addressed).encode())],
+        }
+        url = site.url(f"/d.json?token={secret}").replace("//", f"//me:{secret}@")
+        asked = ("--dashboard", "vllm-overview", "--dashboard", url, "--ca-file", site.ca_file)
+        env = installed.environment | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HTTPS_PROXY": proxy.url}
+        env |= {"NO_PROXY": "127.0.0.1,localhost"}
+        done = [run("install", *installed.chart, *asked, "-v", env=env)]
+    loaded = _dashboards(installed)
+    done.append(run("install", *installed.chart, *asked, "--offline", "-o", "json", env=env))
+
+    assert {name for _, _, name in _new(before, snapshot(installed.api))} == {
+        f"kvobs-dashboard-{uid}" for uid in ("named", "addressed")
+    }
+    uids = [loaded[f"kvobs-dashboard-{uid}"]["panels"][0]["datasource"]["uid"] for uid in ("named", "addressed")]
+    assert set(uids) <= _live_datasources(installed)
+    assert {step["outcome"] for step in json.loads(done[1].stdout)["steps"]} == {"unchanged"}
+    said = "".join(each.stdout + each.stderr for each in done)
+    assert "https://***@localhost:" in said
+    objects = [each for _, each in settled(installed.api).items()]
+    kept = [path.read_text() for path in (tmp_path / "cache").rglob("*.json")]
+    assert len(kept) == 4
+    assert not [text for text in (said, json.dumps(objects), *kept) if secret in text]
     installed.kvobs("install")
     assert differences(before, snapshot(installed.api)) == {}
 

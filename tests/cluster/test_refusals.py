@@ -258,9 +258,7 @@ def _takes_monitors(bed: Bed) -> bool:
     at = {"name": "probe", "namespace": "default"}
     kind, version = "ServiceMonitor", "monitoring.coreos.com/v1"
     try:
-        bed.api.create(
-            {"apiVersion": version, "kind": kind, "metadata": at, "spec": {"selector": {}, "endpoints": []}}
-        )
+        bed.api.create({"apiVersion": version, "kind": kind, "metadata": at, "spec": {"selector": {}, "endpoints": []}})
     except ApiError:
         return False
     bed.api.delete(version, kind, "probe", "default")

@@ -193,9 +193,10 @@ def test_the_lease_is_taken_away(bed: Bed) -> None:
     with begun(bed) as running:
         held = lease(bed)
         assert held is not None
+        threads = running.threads()
         bed.api.merge(held, {"spec": {"holderIdentity": ELSEWHERE}})
-        # It looks at its Lease every 5 s; Helm ends no sooner than we let it.
-        time.sleep(6)
+        # The thread that keeps the Lease ends when it sees that; Helm ends no sooner than we let it.
+        eventually(lambda: running.threads() < threads)
     assert running.end() == 3
     said = "".join(running.said)
     assert "lost the lease monitoring/kvobs to another kvobs (elsewhere, pid 17, since " in said

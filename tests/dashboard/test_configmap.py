@@ -66,11 +66,40 @@ def test_no_title(title):
         dashboard_configmap({"title": title, "panels": []}, **PLACE)
 
 
-@pytest.mark.parametrize("key", ["x.yaml", ".json/x", "a b.json", "ü.json", "x" * 250 + ".json"])
+BAD_KEYS = [
+    "x.yaml",
+    ".json/x",
+    "a b.json",
+    "ü.json",
+    "x" * 250 + ".json",
+    "../../x.json",
+    "/etc/x.json",
+    "..json",
+    "a\0.json",
+    "a.json\n",
+    "a\\b.json",
+]
+
+
+@pytest.mark.parametrize("key", BAD_KEYS)
 def test_bad_key(key):
     """A key that Kubernetes or the sidecar would not take is refused."""
     with pytest.raises(DocumentError, match="cannot be the key"):
         dashboard_configmap(BOARD, **PLACE, key=key)
+
+
+@pytest.mark.parametrize(
+    "uid", ["../../x", "/etc/passwd", "..", "a\0b", "x" * 5000, "con", "💩", "a/b", "A\nB", "%2e%2e"]
+)
+def test_a_uid_is_never_a_path(uid):
+    """Whatever a dashboard calls itself, the name of its object and its key are plain, and two uids keep two names."""
+    name = dashboard_name({"uid": uid, "title": "t"})
+    made = dashboard_configmap({"uid": uid, "title": "t"}, **(PLACE | {"name": name}))
+
+    assert re.fullmatch(r"kvobs-dashboard-[a-z0-9-]*[a-z0-9]", name)
+    assert len(name) <= 253
+    assert list(made["data"]) == [f"{name}.json"]
+    assert name != dashboard_name({"uid": uid + "-", "title": "t"})
 
 
 def test_not_finite():

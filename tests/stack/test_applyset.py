@@ -22,6 +22,7 @@ from kvobs.stack.applyset import (
     member_namespaces,
     member_selector,
     members,
+    named_members,
     parent,
     read_record,
     widened,
@@ -113,6 +114,19 @@ def test_nothing_is_lost_in_between(old, new):
 
     assert {one.kind for one in old + new} == set(members(wide))
     assert {one.namespace for one in old + new} - {""} <= set(member_namespaces(wide))
+
+
+def test_the_parent_names_each_member():
+    """So that one that is deleted is missed; in between both old and new are named, and an older parent names none."""
+    policy = Ref("ClusterPolicy.nvidia.com", "", "p")
+    new, old = _a_parent(SERVICE_MONITOR, policy), _a_parent(CONFIG_MAP)
+
+    assert set(named_members(new)) == {SERVICE_MONITOR, policy}
+    assert set(named_members(widened(new, old))) == {SERVICE_MONITOR, policy, CONFIG_MAP}
+    assert named_members({**old, "data": {RECORD_KEY: "{}"}}) == ()
+    assert named_members({**old, "data": {"members": "what somebody wrote\n\nConfigMap \n"}}) == (
+        Ref("what", "", "somebody wrote"),
+    )
 
 
 def test_members_are_selected_by_the_id():

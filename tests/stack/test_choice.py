@@ -160,13 +160,6 @@ REFUSED = [
         hint="--release",
     ),
     Refused(
-        says="an install in another namespace",
-        facts=replace(NO_CRDS, parents=(parent_in("obs"),)),
-        settings=Settings(namespace="monitoring"),
-        names=("installed in namespace obs", "in monitoring would load every dashboard", "twice"),
-        hint="leave --namespace out",
-    ),
-    Refused(
         says="installs in two namespaces",
         facts=replace(NO_CRDS, parents=(parent_in("obs"), parent_in("a"))),
         names=("a, obs",),

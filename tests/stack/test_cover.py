@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from kvobs.settings import Settings
 from kvobs.stack.facts import Facts, MetricsPod, Monitor, Prometheus, Service, ServicePort
-from kvobs.stack.monitors import SCRAPE_LABEL, generic_port, vllm_monitors
+from kvobs.stack.monitors import generic_port, vllm_monitors
+from kvobs.stack.serving_kinds import SCRAPE_LABEL
 from kvobs.stack.targets import container_port, pods_behind, selected, target_of, targets
 
 from .snapshots import TEMPLATES, applied
@@ -40,6 +42,12 @@ def _pods(draw: st.DrawFn) -> tuple[MetricsPod, ...]:
             )
         )
     return tuple(found)
+
+
+@st.composite
+def _bystanders(draw: st.DrawFn) -> tuple[MetricsPod, ...]:
+    pods = draw(st.one_of(st.just(()), _pods()))
+    return tuple(replace(each, name=f"other-{each.name}", metrics_port=None) for each in pods)
 
 
 @st.composite
@@ -96,6 +104,7 @@ _CLUSTERS = st.builds(
     services=_services(),
     monitors=_monitors(),
     vllm_pods=_pods(),
+    bystanders=_bystanders(),
 )
 _KPS = {"matchLabels": {"release": "kps"}}
 _PROMETHEUSES = st.builds(
@@ -135,6 +144,8 @@ def test_any_cluster(facts: Facts, prometheus: Prometheus) -> None:
         for pod in pods_behind(each, facts.vllm_pods)
         if (port := generic_port(each)) and (number := container_port(port, pod)) is not None
     }
+    others = replace(facts, vllm_pods=facts.bystanders)
+    assert [each.name for each in ours if targets(each, others)] == []
     assert all(times == 1 for times in by_us.values())
     assert not by_us.keys() & (by_them | by_label)
 

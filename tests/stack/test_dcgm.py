@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from kvobs.stack.dcgm import DcgmPlan, dcgm_plan
-from kvobs.stack.exporters import field_managers
+from kvobs.stack.exporters import cluster_policies, field_managers
 from kvobs.stack.facts import Facts
 from kvobs.stack.targets import selected, targets
 
@@ -69,3 +69,21 @@ def test_field_managers_of_an_atomic_value() -> None:
     }
 
     assert field_managers(each, ("spec", "a")) == {"x": ("one",), "y": ("whole",)}
+
+
+@pytest.mark.parametrize(
+    ("status", "found"),
+    [
+        ({}, [("p", False)]),
+        ({"state": "ready", "conditions": [{"type": "Error", "status": "False"}]}, [("p", False)]),
+        ({"conditions": [{"type": "Error", "status": "True", "message": "no driver"}]}, [("p", False)]),
+        ({"conditions": [{"type": "Error", "status": "True", "message": 'conflicting GPUCluster "g"'}]}, [("p", True)]),
+        ({"conditions": [{"type": "Error", "status": "False", "message": "a GPUCluster"}]}, [("p", False)]),
+        ({"state": "ignored"}, []),
+    ],
+)
+def test_policies_that_are_not_carried_out(status: dict[str, object], found: list[tuple[str, bool]]) -> None:
+    """A policy beside another does not count, one beside a GPUCluster is in conflict; a passing error is neither."""
+    policy = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "p"}, "status": status}
+
+    assert [(each.name, each.in_conflict) for each in cluster_policies([policy])] == found

@@ -5,7 +5,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvobs.adapters.helm_manifests import manifest_objects
+from kvobs.stack.facts import Ref
 from kvobs.stack.manifests import to_yaml
+from tests.cluster.build import crd_files
 
 
 def _config_map(data, name="a"):
@@ -118,3 +121,20 @@ def test_reading_gives_back_what_was_written(values):
 def test_text_that_another_reader_takes_for_more_is_quoted(text):
     """kubectl reads more spellings as numbers and booleans than PyYAML does."""
     assert f"k: '{text}'\n" in to_yaml([_config_map({"k": text})])
+
+
+def test_definitions_by_either_writer() -> None:
+    """Definitions go through a faster writer where there is one: it writes what the other writes, byte for byte."""
+    for file in crd_files("prometheus-operator")[:3]:
+        (definition,) = manifest_objects(file.read_text())
+        slow = to_yaml([{**definition, "kind": "Other"}])
+
+        assert to_yaml([definition]) == slow.replace("kind: Other", "kind: CustomResourceDefinition", 1)
+
+
+def test_only_a_public_secret_shows_its_values() -> None:
+    """A Secret shows its values where it is named as public, and nowhere else."""
+    pair = [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": {"k": "dg=="}} for name in "ab"]
+
+    assert to_yaml(pair, public={Ref("Secret", "", "b")}).count("dg==") == 1
+    assert to_yaml(pair).count("dg==") == 0

@@ -77,9 +77,10 @@ def test_steps_for_a_stack_that_is_there() -> None:
 
 
 def test_a_step_without_anything_to_do_is_none() -> None:
-    """A Prometheus that reads no monitors gets none, and no step for them."""
-    blind = prometheus(service_monitor_selector=None, pod_monitor_selector=None)
-    made = plan(stack(prometheuses=(blind,)))
+    """A Prometheus that reads none of the monitors that we could make gets none, and no step for them."""
+    not_ours = {"matchExpressions": [{"key": "app.kubernetes.io/managed-by", "operator": "DoesNotExist"}]}
+    picky = prometheus(service_monitor_selector=not_ours, pod_monitor_selector=None)
+    made = plan(stack(prometheuses=(picky,)))
 
     assert made.steps == ()
     assert "no-generic-monitor" in {note.id for note in made.notes}

@@ -38,6 +38,12 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ("datasources", {"datasources": ("prometheus=a",)}, {}, {"datasources": ["prometheus=a"]}),
     ("other datasources", {"datasources": ("prometheus=a", "loki=l")}, {"datasources": ("prometheus=b",)},
      {"datasources": ["prometheus=b"]}),
+    ("a registry of one's own", {"image_registry": "r.io/m", "image_pull_secrets": ("a", "b")}, {},
+     {"image_registry": "r.io/m", "image_pull_secrets": ["a", "b"]}),
+    ("another registry, with the same secrets", {"image_registry": "r.io", "image_pull_secrets": ("a",)},
+     {"image_registry": "s.io"}, {"image_registry": "s.io", "image_pull_secrets": ["a"]}),
+    ("an empty text takes back what images are pulled with", {"image_registry": "r.io", "image_pull_secrets": ("a",)},
+     {"image_registry": "", "image_pull_secrets": ("",)}, {}),
     ("dashboards are what this run says", {"dashboards": ("x.json",)}, {}, {}),
 ]  # fmt: skip
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kvobs.errors import ActionError, ClusterUnreachable, Forbidden
+from kvobs.errors import ActionError, ClusterUnreachable, Conflict, Forbidden
+from kvobs.stack.facts import Object
+from kvobs.stack.objects import PART_OF_LABEL
 from kvobs.stack.rights import Right
-from kvobs.use_cases.act import acting, require
+from kvobs.use_cases.act import acting, refuse_foreign, require, taken
 
 
 class Allows:
@@ -47,3 +49,50 @@ def test_an_answer_that_stays_away_amid_changes_is_a_failed_action() -> None:
         raise ClusterUnreachable("https://x does not answer", hint="look at it")
     assert failed.value.exit_code == 3
     assert str(failed.value.hint).startswith("look at it; then run the same command again")
+
+
+def found(**metadata: object) -> Object:
+    """Return an object of a name of ours."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "m", **metadata}}
+
+
+HELM = {"meta.helm.sh/release-name": "boards", "meta.helm.sh/release-namespace": "m"}
+
+
+@pytest.mark.parametrize(
+    ("live", "take", "says", "hint"),
+    [
+        (found(labels={PART_OF_LABEL: "ours"}), False, None, None),
+        (found(), True, None, None),
+        (found(), False, "ConfigMap m/x is already there, and kvobs did not make it", "--take-ownership"),
+        (found(annotations=HELM), True, "it belongs to Helm release m/boards", "take it out of there first"),
+        (found(labels={PART_OF_LABEL: "others"}), True, "it belongs to another ApplySet (others)", "--namespace"),
+        ({**found(), "kind": "Secret"}, True, "Secret m/x is already there", "rename or delete it"),
+    ],
+    ids=["ours", "taken", "not taken", "Helm's", "another set's", "a Secret"],
+)
+def test_object_that_is_there(live: Object, take: bool, says: str | None, hint: str | None) -> None:
+    """What is not ours stops the run, with the way on; only what nobody looks after may be taken."""
+    if says is None:
+        refuse_foreign(live, applyset="ours", take=take)
+        return
+    with pytest.raises(Conflict) as refused:
+        refuse_foreign(live, applyset="ours", take=take)
+    assert says in str(refused.value)
+    assert str(hint) in str(refused.value.hint)
+
+
+def test_conflict_names_manager_field_and_value() -> None:
+    """Of a field that others have taken it is said whose it is and what they gave it; many are counted."""
+    fields = tuple((f".data.k{number}", "kubectl") for number in range(7))
+    said = taken(
+        Conflict("no", status=409, reason="Conflict", hint="look", fields=fields), {**found(), "data": {"k0": "theirs"}}
+    )
+
+    assert str(said).startswith(
+        'cannot apply ConfigMap m/x: .data.k0 belongs to field manager "kubectl", which has it at "theirs"; .data.k1'
+    )
+    assert str(said).endswith(" and 2 more")
+    assert str(said.hint).startswith("look; ")
+    assert "--take-ownership" in str(said.hint)
+    assert (said.status, said.fields) == (409, fields)

@@ -166,6 +166,23 @@ def test_the_holders_clock_does_not_count(renewed: str | None) -> None:
     assert DURATION_S <= took_s < DURATION_S + POLL_S
 
 
+@pytest.mark.parametrize("at_first", [None, held(holder="")], ids=["made", "written"])
+def test_a_try_whose_reply_was_lost(at_first: dict[str, Any] | None) -> None:
+    """A Lease that has our name in it is ours, though the API server refused the second try of the same write."""
+    cluster = Cluster()
+    if at_first is not None:
+        cluster.write(at_first)
+
+    def write_and_refuse(obj: Any) -> dict[str, Any]:
+        cluster.write(obj["spec"])
+        raise refused("Conflict")
+
+    cluster.create = cluster.replace = write_and_refuse  # type: ignore[method-assign]
+    waited, took_s = took(cluster)
+    assert waited
+    assert took_s == POLL_S
+
+
 def test_a_renewal_starts_the_watch_anew() -> None:
     """As long as it is renewed it is waited for, and then for its duration; for its own, where it names another."""
     cluster = Cluster()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from kvobs.adapters.helm import ChartInfo, HelmRelease
-from kvobs.errors import Undecided, UsageError
+from kvobs.errors import Forbidden, Undecided, UsageError
 from kvobs.settings import Settings
 from kvobs.stack.applyset import Record, ReleaseRecord
 from kvobs.stack.choice import DesiredRelease, choose
+from kvobs.stack.facts import Ref, Release
+from kvobs.stack.release_drift import Mending, ReleaseDrift
 from kvobs.stack.values import stack_values
-from kvobs.use_cases.release import pending_release, with_values_of_release
+from kvobs.use_cases.release import Releases, pending_release, with_values_of_release
 from tests.stack.clusters import after_helm, cluster
 
 
@@ -137,3 +141,121 @@ def test_a_release_that_moves_on() -> None:
     pending = pending_release(helm, desired("88.5.3"), recorded=True)  # type: ignore[arg-type]
     helm.current = deployed(a=1)
     assert (pending.action, pending.outdated()) == ("keep", False)
+
+
+class Stored(ReadOnlyHelm):
+    """A Helm that must not be asked how a release stands."""
+
+    keeps_secrets = True
+
+    def release(self, name: str, namespace: str) -> HelmRelease | None:
+        """Fail."""
+        raise AssertionError("Helm was asked")
+
+
+class Records:
+    """Helm's records in a namespace: revision -> (status, values); None for one that cannot be read."""
+
+    def __init__(self, records: dict[int, tuple[str, dict[str, Any]] | None], *, forbidden: bool = False) -> None:
+        self.records = records
+        self.forbidden = forbidden
+        self.asked: list[str] = []
+
+    def list(self, kind: str, **asked: Any) -> list[Any]:
+        """Give their labels."""
+        self.asked.append("list")
+        if self.forbidden:
+            raise Forbidden("no", status=403)
+        return [{"metadata": {"name": "x", "labels": {"version": str(each)}}} for each in self.records]
+
+    def get(self, kind: str, name: str, namespace: str | None = None) -> Any:
+        """Give one whole."""
+        self.asked.append(name.rpartition(".")[2])
+        number = int(name.rpartition(".v")[2])
+        if number not in self.records:
+            return None
+        record = self.records[number]
+        if record is None:
+            return {"metadata": {"name": name}, "data": {}}
+        status, values = record
+        document = {
+            "name": "r",
+            "namespace": "m",
+            "version": number,
+            "info": {"status": status},
+            "chart": {"metadata": {"version": "88.5.3"}},
+            "config": values,
+        }
+        packed = base64.b64encode(base64.b64encode(json.dumps(document).encode())).decode()
+        return {"metadata": {"name": name}, "data": {"release": packed}}
+
+
+def test_helm_is_not_asked() -> None:
+    """How a release stands is read from its newest record, once; Helm has nothing to do."""
+    records = Records({1: ("superseded", {}), 2: ("deployed", {})})
+    helm = Stored()
+    releases = Releases(records, helm)  # type: ignore[arg-type]
+    for _ in range(2):
+        pending = pending_release(helm, desired("88.5.3"), recorded=True, releases=releases)  # type: ignore[arg-type]
+        assert (pending.action, pending.chart_version) == ("keep", "88.5.3")
+    assert helm.asked == []
+    assert records.asked == ["list", "v2"]
+
+
+def test_a_release_that_was_seen() -> None:
+    """A revision that the look has seen is read without a list, unless it is gone meanwhile."""
+    records = Records({2: ("deployed", {})})
+    seen = [Release(namespace="m", name="r", status="deployed", revision=2)]
+    assert Releases(records, Stored(), seen=seen).release("r", "m") is not None  # type: ignore[arg-type]
+    assert records.asked == ["v2"]
+
+    records = Records({3: ("deployed", {})})
+    found = Releases(records, Stored(), seen=seen).release("r", "m")  # type: ignore[arg-type]
+    assert found is not None
+    assert found.revision == 3
+
+
+@pytest.mark.parametrize(
+    ("records", "keeps_secrets"),
+    [
+        (Records({1: None}), True),
+        (Records({1: ("deployed", {})}, forbidden=True), True),
+        (Records({1: ("deployed", {})}), False),
+    ],
+    ids=["cannot be read", "may not be read", "HELM_DRIVER names something else"],
+)
+def test_helm_is_asked_after_all(records: Records, keeps_secrets: bool) -> None:
+    """Where its records are elsewhere or unreadable, Helm says how the release stands."""
+    helm = ReadOnlyHelm(current=deployed(a=1))
+    helm.keeps_secrets = keeps_secrets  # type: ignore[attr-defined]
+
+    found = Releases(records, helm).release("r", "m")  # type: ignore[arg-type]
+
+    assert found == helm.current
+
+
+def missing(kind: str) -> ReleaseDrift:
+    """Return a drift: an object of that kind is missing."""
+    wanted = {"apiVersion": "v1", "kind": kind.partition(".")[0], "metadata": {"name": "s"}}
+    return ReleaseDrift(missing=(Ref(kind, "m", "s"),), mending=(Mending(wanted=wanted, manager="helm"),))
+
+
+@pytest.mark.parametrize(
+    ("current", "drift", "action", "asked"),
+    [
+        (deployed(), missing("Service"), "mend", []),
+        (deployed(), missing("ValidatingWebhookConfiguration.admissionregistration.k8s.io"), "upgrade", ["88.5.3"]),
+        (deployed(), ReleaseDrift(unread="why"), "keep", []),
+        (deployed(a=1), missing("Service"), "upgrade", ["88.5.3"]),
+    ],
+    ids=["an object is missing", "one that hooks complete", "not compared", "an upgrade mends it anyway"],
+)
+def test_objects_that_are_not_as_helm_left_them(
+    current: HelmRelease, drift: ReleaseDrift, action: str, asked: list[str]
+) -> None:
+    """What is missing is mended without the chart, unless only its hooks make it whole."""
+    helm = ReadOnlyHelm(current=current)
+
+    pending = pending_release(helm, desired("88.5.3"), recorded=True, drift=lambda _: drift)  # type: ignore[arg-type]
+
+    assert (pending.action, helm.asked) == (action, asked)

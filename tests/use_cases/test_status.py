@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +24,7 @@ MONITORS = "monitoring.coreos.com/v1"
 PROMETHEUS = "Prometheus.monitoring.coreos.com"
 KINDS = (
     "Namespace", "Node", "Service", "Pod", "Secret", "ConfigMap", "Deployment.apps", "StatefulSet.apps",
-    "DaemonSet.apps", PROMETHEUS, "Alertmanager.monitoring.coreos.com",
+    "DaemonSet.apps", PROMETHEUS, "Alertmanager.monitoring.coreos.com", "ServiceMonitor.monitoring.coreos.com",
 )  # fmt: skip
 RELEASE = ReleaseRecord(namespace="mon", name="kps", chart="c", chart_version="1")
 TOLD = {"prometheus": "mon/k8s", "grafana": "mon/grafana", "uids": {"prometheus": "uid"}}
@@ -111,13 +114,15 @@ def grafana(*, ready: int = 1, release: bool = False) -> tuple[Object, Object]:
     return workload("grafana", "grafana/grafana:13.2.0", ready=ready, release=release), front
 
 
-def installed(record: Record, namespace: str = "mon") -> tuple[Object, Object]:
-    """Return the parent of an install and one of its members."""
+def installed(record: Record, namespace: str = "mon") -> tuple[Object, ...]:
+    """Return the parent of an install and its members."""
     labels = {PART_OF_LABEL: applyset_id(PARENT_NAME, namespace), "boards": ""}
     member = {**thing("v1", "ConfigMap", "board", namespace), "data": {"b.json": '{"uid": "b", "title": "B"}'}}
     member["metadata"]["labels"].update(labels)
+    secret = thing("v1", "Secret", "s", namespace)
+    secret["metadata"]["labels"].update(labels)
     refs = [Ref("ConfigMap", namespace, "board"), Ref("Secret", namespace, "s")]
-    return parent(PARENT_NAME, namespace, refs=refs, record=record), member
+    return parent(PARENT_NAME, namespace, refs=refs, record=record), member, secret
 
 
 OPERATOR = workload("operator", "quay.io/prometheus-operator/prometheus-operator:v0.93.1")
@@ -268,3 +273,80 @@ def test_not_installed() -> None:
 
     assert (nothing.installed, nothing.exit_code, nothing.elsewhere) == (False, 1, ())
     assert (elsewhere.installed, elsewhere.exit_code, elsewhere.elsewhere) == (False, 1, ("mon",))
+
+
+# --- what is missing, and what is not as it was made ---
+
+
+def test_a_member_that_is_gone_is_missing() -> None:
+    """The parent names it; that nobody may look for its kind is no reason to miss it."""
+    without = [each for each in REUSED_STACK if each["metadata"]["name"] not in ("board", "s")]
+
+    report = asked(*without)
+    assert report.missing == (Ref("ConfigMap", "mon", "board"), Ref("Secret", "mon", "s"))
+    assert report.exit_code == 1
+    blind = asked(*without, denied=("Secret",))
+    assert blind.missing == (Ref("ConfigMap", "mon", "board"),)
+
+
+def test_a_member_that_somebody_edited_has_drifted() -> None:
+    """By the field and who has it now, from the live object alone; what is no longer asked for need only be there."""
+    record = Record(settings=TOLD | {"grafana": "none", "stack": "reuse"})
+    name, member = "kvobs-vllm", {PART_OF_LABEL: applyset_id(PARENT_NAME, "mon")}
+    owned = {"manager": "kubectl-edit", "operation": "Update", "fieldsV1": {"f:spec": {"f:endpoints": {}}}}
+    monitor = thing(MONITORS, "ServiceMonitor", name, spec={"endpoints": []})
+    monitor["metadata"] |= {"labels": member, "managedFields": [owned]}
+    older = thing("v1", "ConfigMap", "older")
+    older["metadata"]["labels"] = member
+    refs = [Ref(f"ServiceMonitor.{MONITORS.partition('/')[0]}", "mon", name), Ref("ConfigMap", "mon", "older")]
+    reads_all = {**prometheus(), "spec": {"serviceMonitorSelector": {}, "podMonitorSelector": {}}}
+
+    report = asked(parent(PARENT_NAME, "mon", refs=refs, record=record), monitor, older, OPERATOR, reads_all)
+
+    (change,) = report.drifted
+    assert (change.ref.name, change.verdict, report.exit_code) == (name, "refused", 1)
+    assert [(each.path, each.managers) for each in change.theirs] == [("spec.endpoints", ("kubectl-edit",))]
+
+
+def test_the_objects_of_our_release_are_compared_with_what_helm_keeps() -> None:
+    """One that is gone is missing, one that changed has drifted; no secret of the values is shown."""
+    manifest = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: gone}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: changed}
+data: {url: "http://me:Wren-that-nobody-may-see@host"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: hook, annotations: {helm.sh/hook: pre-install}}
+"""
+    release = {
+        "name": "kps", "namespace": "mon", "version": 2, "info": {"status": "deployed"}, "manifest": manifest,
+        "chart": {"metadata": {"version": "1"}}, "config": {"grafana": {"adminPassword": "Wren-that-nobody-may-see"}},
+    }  # fmt: skip
+    packed = base64.b64encode(base64.b64encode(gzip.compress(json.dumps(release).encode()))).decode()
+    changed = {**thing("v1", "ConfigMap", "changed", release=True), "data": {"url": "http://host"}}
+    others = [each for each in OUR_STACK if each is not HELM_SECRET]
+
+    report = asked(*others, {**HELM_SECRET, "data": {"release": packed}}, changed)
+
+    assert report.missing == (Ref("ConfigMap", "mon", "gone"),)
+    (change,) = report.drifted
+    assert [(each.path, each.live, each.wanted) for each in change.fields] == [
+        ("data.url", "http://host", "http://me:<hidden>@host")
+    ]
+    assert report.exit_code == 1
+
+
+def test_what_cannot_be_compared_is_said() -> None:
+    """A release whose record is no record of Helm's, an install that would not decide: notes, and no verdict."""
+    notes = [note.text for note in asked(*OUR_STACK, OPERATOR).notes]
+    assert any("objects of release mon/kps could not be compared" in text for text in notes)
+
+    tracked = asked(*installed(REUSED), prometheus(**{"argocd.argoproj.io/tracking-id": "a:b/C:d/e"}), *grafana())
+    assert any("objects of kvobs could not be compared" in note.text for note in tracked.notes)
+    assert (tracked.drifted, tracked.missing) == ((), ())

@@ -1,0 +1,63 @@
+"""`kvobs render --rbac`: the service account for kvobs, with the rights that a run here will use and no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..settings import Settings
+from ..stack.applyset import PARENT_NAME, parent
+from ..stack.facts import Object
+from ..stack.gitops import namespace_object, without_tests
+from ..stack.kinds import in_namespaces
+from ..stack.plan import Plan
+from ..stack.rbac import account, granted_by_chart, grants_of, helm_rights, look_rights
+from ..stack.rights import Right, rights_needed, rights_to_uninstall
+from ..stack.target import PROMETHEUS_KIND
+from .look import WHOLE
+from .render_stack import Templates, stack_objects
+
+ACCOUNT = "kvobs"
+_POLICY = "ClusterPolicy.nvidia.com"
+
+_LOOK = "To see what stands on the cluster; without one of them kvobs says what it could not read."
+_ACT = "To keep kvobs' own objects, and to take them away again."
+_HELM = "For Helm to install, upgrade and uninstall the chart."
+_GRANT = "What the chart's own roles grant: nobody may create a role with more rights than their own."
+
+
+def render_rbac(plan: Plan, settings: Settings, helm: Templates | None) -> tuple[Object, ...]:
+    """Return the service account for runs like that of *plan*; without a *helm*, for a stack that is reused.
+
+    The namespace is among the objects where the stack is kvobs' own, since then no right to make one is needed.
+    """
+    home = plan.target.namespace
+    grants = [
+        *grants_of(f"{ACCOUNT}-look", _LOOK, [*look_rights(WHOLE), Right("get", PROMETHEUS_KIND, "")]),
+        *grants_of(ACCOUNT, _ACT, _own_rights(plan, settings, reuse=helm is None)),
+    ]
+    if helm is None or plan.target.release is None:
+        return account(ACCOUNT, home, grants)
+    objects = without_tests(in_namespaces(stack_objects(helm, plan.target.release, settings), home))
+    grants += grants_of(f"{ACCOUNT}-helm", _HELM, helm_rights(objects, home))
+    grants += granted_by_chart(f"{ACCOUNT}-grant", _GRANT, objects)
+    return (namespace_object(home), *account(ACCOUNT, home, grants))
+
+
+def _own_rights(plan: Plan, settings: Settings, *, reuse: bool) -> list[Right]:
+    """The rights of an install, of a second one, and of an uninstall."""
+    home = plan.target.namespace
+    if reuse:
+        steps = tuple(each for each in plan.steps if each.id not in ("namespace", "secret", "release"))
+        plan = replace(plan, steps=steps, record=replace(plan.record, release=None))
+    else:
+        plan = replace(plan, steps=tuple(each for each in plan.steps if each.id != "namespace"))
+    # As the cluster will have it once an install is done.
+    after = parent(PARENT_NAME, home, refs=plan.refs, record=plan.final_record)
+    taken = ("get", "patch", "update") if settings.dcgm in (None, "auto", "operator") else ()
+    return [
+        *rights_needed(plan, release=not reuse, before=after),
+        *rights_to_uninstall(
+            after, plan.final_record, served=(), delete_crds=False, delete_pvcs=False, delete_namespace=False
+        ),
+        *(Right(verb, _POLICY, "") for verb in taken),
+    ]

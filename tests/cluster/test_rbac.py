@@ -1,0 +1,231 @@
+"""The account of `kvobs render --rbac` can do all that kvobs does, and each of its rules is there for something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cluster.api import Object, eventually
+from tests.cluster.bed import Bed
+from tests.cluster.charts import small_chart
+from tests.cluster.commands import kvobs
+from tests.cluster.lean import INSTALL, LEAN, empty_cluster
+from tests.cluster.workloads import gpu_operator, helm_run
+
+GROUP = "rbac.authorization.k8s.io"
+HOME = "theirs"
+REUSE = ("install", "--no-wait", "--dcgm", "operator")
+
+FOREIGN_KINDS = {
+    "grafana.integreatly.org": ("Grafana", "GrafanaDashboard", "GrafanaDatasource"),
+    "operator.victoriametrics.com": ("VMAgent", "VMCluster", "VMSingle"),
+}
+"""Kinds that a look reads where they are served: here they are, so that their rules are for something."""
+
+
+def definition(group: str, kind: str) -> Object:
+    """Return a definition by which objects of a kind are served, whatever they say."""
+    plural = f"{kind.lower()}s"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "names": {"kind": kind, "plural": plural},
+            "scope": "Namespaced",
+            "versions": [{"name": "v1beta1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+def account(bed: Bed, *arguments: str) -> list[Object]:
+    """Return the objects of the account that kvobs says it needs."""
+    return list(yaml.safe_load_all(kvobs("render", "--rbac", *arguments, env=bed.environment()).stdout))
+
+
+def token_kubeconfig(bed: Bed, name: str, namespace: str) -> Path:
+    """Return a kubeconfig with a token of a service account, and nothing else."""
+    request: Object = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+    told = yaml.safe_load(bed.kubeconfig.read_text())
+    for each in told["users"]:
+        each["user"] = {"token": bed.api.request("POST", path, request)["status"]["token"]}
+    made = bed.folder / f"{name}.kubeconfig"
+    made.write_text(yaml.safe_dump(told))
+    return made
+
+
+# --- an install of our own ---
+
+
+def test_a_whole_life_with_these_rights_alone() -> None:
+    """With the rendered account alone a stack is installed, found unchanged, looked at and taken away, all of it."""
+    with empty_cluster() as bed:
+        lean = [word for value in LEAN for word in ("--set", value)]
+        bed.api.apply(*account(bed, "--chart", str(small_chart()), *lean))
+        own = ("--kubeconfig", token_kubeconfig(bed, "kvobs", "monitoring"))
+
+        def run(*command: str | Path, code: int = 0) -> dict[str, Any]:
+            told: dict[str, Any] = json.loads(
+                kvobs(*command, *own, "-o", "json", env=bed.environment(), code=code).stdout
+            )
+            return told
+
+        # The registry of the first run holds for the second, which is told nothing of it.
+        mirror = ("--image-registry", "registry.local/mirror", "--image-pull-secret", "pull")
+        first, again = run(*INSTALL, *mirror), run(*INSTALL)
+        assert {step["id"]: step["outcome"] for step in first["steps"]}["release"] == "changed"
+        assert {step["outcome"] for step in again["steps"]} == {"unchanged"}
+        for pod in (each["spec"]["template"]["spec"] for each in bed.api.list("apps/v1", "Deployment", "monitoring")):
+            assert all(each["image"].startswith("registry.local/mirror/") for each in pod["containers"])
+            assert pod["imagePullSecrets"] == [{"name": "pull"}]
+        seen = json.loads(kvobs("status", *own, "-o", "json", env=bed.environment(), code=None).stdout)
+        for report in (first, again, seen):
+            assert [note["text"] for note in report["notes"] if note["id"] == "not-asked"] == []
+        run("uninstall", "--yes")
+        assert bed.api.list("apps/v1", "Deployment", "monitoring") == []
+        assert bed.api.find("v1", "ConfigMap", "kvobs", "monitoring") is None
+
+
+# --- beside somebody's stack, one rule less ---
+
+
+@dataclass(frozen=True)
+class Without:
+    """What happens without one rule: the role it stands in, what it is for, and what kvobs says."""
+
+    role: str
+    resource: str
+    code: int
+    says: tuple[str, ...]
+    command: tuple[str, ...] = REUSE
+
+
+TABLE = (
+    Without("kvobs-look", "pods", 4, ("could not be asked", "may not list configmaps")),
+    Without("kvobs-look", "deployments", 4, ("could not be asked", "may not list deployments.apps")),
+    Without("kvobs-look", "prometheuses", 4, ("could not be asked", "may not list prometheuses.monitoring.coreos.com")),
+    Without("kvobs-look", "servicemonitors", 0, ("PodMonitor", "PrometheusAgent", "ServiceMonitor")),
+    Without("kvobs-look", "clusterpolicies", 0, ("ClusterPolicy",)),
+    Without("kvobs-look", "grafanas", 0, FOREIGN_KINDS["grafana.integreatly.org"]),
+    Without("kvobs-look", "vmsingles", 0, FOREIGN_KINDS["operator.victoriametrics.com"]),
+    Without("kvobs", "clusterpolicies", 3, ("get or patch any ClusterPolicy.nvidia.com",)),
+    Without("kvobs", "configmaps", 3, ("get or patch or create", f"ConfigMap in namespace {HOME}")),
+    Without("kvobs", "leases", 3, ("get or create or update or delete Lease.coordination.k8s.io",)),
+    Without("kvobs", "podmonitors", 3, ("PodMonitor.monitoring.coreos.com", "ServiceMonitor.monitoring.coreos.com")),
+)
+"""One line a rule, named by one of its resources. Exit 0: it went on, and names the kinds that it could not read."""
+
+
+@pytest.fixture(scope="module")
+def beside() -> Iterator[Bed]:
+    """A cluster with somebody's own stack and a GPU Operator, and with the kinds of two operators more."""
+    with Bed() as bed:
+        gpu_operator(bed)
+        bed.api.apply(*(definition(group, kind) for group, kinds in FOREIGN_KINDS.items() for kind in kinds))
+        helm_run(bed, "install", HOME, str(small_chart()), "-n", HOME, "--create-namespace",
+                 *(word for value in LEAN for word in ("--set", value)))  # fmt: skip
+        yield bed
+
+
+@pytest.fixture(scope="module")
+def roles(beside: Bed) -> list[Object]:
+    """The roles of the account for a stack that is reused."""
+    rendered = account(beside, "--stack", "reuse", "-n", HOME)
+    return [each for each in rendered if each["kind"] in ("ClusterRole", "Role")]
+
+
+def user(bed: Bed, name: str, roles: list[Object]) -> Path:
+    """Return the kubeconfig of a user with these roles, once they are in force."""
+    for role in roles:
+        at = {**role["metadata"], "name": f"{role['metadata']['name']}-{name}"}
+        bed.api.apply(
+            {**role, "metadata": at},
+            {
+                "apiVersion": f"{GROUP}/v1",
+                "kind": f"{role['kind']}Binding",
+                "metadata": {key: value for key, value in at.items() if key != "annotations"},
+                "roleRef": {"apiGroup": GROUP, "kind": role["kind"], "name": at["name"]},
+                "subjects": [{"kind": "User", "name": name, "apiGroup": GROUP}],
+            },
+        )
+    for role in roles:
+        for rule in role["rules"]:
+            eventually(lambda role=role, rule=rule: allowed(bed, name, role, rule))
+    return bed.kubeconfig_for(name)
+
+
+def allowed(bed: Bed, name: str, role: Object, rule: Object) -> bool:
+    """Ask the API server whether a user may what a rule says first."""
+    attributes = {
+        "verb": rule["verbs"][0],
+        "group": rule["apiGroups"][0],
+        "resource": rule["resources"][0],
+        "namespace": role["metadata"].get("namespace", ""),
+    }
+    review: Object = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": name, "resourceAttributes": attributes},
+    }
+    told = bed.api.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+    return bool(told["status"]["allowed"])
+
+
+def less(roles: list[Object], line: Without) -> list[Object]:
+    """Return the roles without the one rule that a line of the table names."""
+    kept = []
+    removed = 0
+    for role in roles:
+        own = role["metadata"]["name"] == line.role
+        rules = [rule for rule in role["rules"] if not (own and line.resource in rule["resources"])]
+        removed += len(role["rules"]) - len(rules)
+        kept.append({**role, "rules": rules})
+    assert removed == 1, line
+    return [role for role in kept if role["rules"]]
+
+
+def test_the_table_has_every_rule(roles: list[Object]) -> None:
+    """Each rule of each role is on one line of the table."""
+    rules = [(role["metadata"]["name"], rule["resources"]) for role in roles for rule in role["rules"]]
+
+    for name, resources in rules:
+        assert len([line for line in TABLE if line.role == name and line.resource in resources]) == 1, (name, resources)
+    assert len(rules) == len(TABLE)
+
+
+def test_beside_a_stack_with_these_rights_alone(beside: Bed, roles: list[Object]) -> None:
+    """With all of the rules: installed, unchanged, looked at, taken away; only Secrets are not read, and it is said."""
+    own = ("--kubeconfig", user(beside, "whole", roles), "-o", "json")
+    first, again = (json.loads(kvobs(*REUSE, *own, env=beside.environment()).stdout) for _ in range(2))
+    seen = json.loads(kvobs("status", *own, env=beside.environment(), code=None).stdout)
+
+    assert {step["outcome"] for step in again["steps"]} == {"unchanged"}
+    for report in (first, again, seen):
+        unread = [note["text"].partition(" could not")[0] for note in report["notes"] if note["id"] == "not-asked"]
+        assert unread == ["Secret"]
+    kvobs("uninstall", "--yes", *own, env=beside.environment())
+    assert beside.api.find("v1", "ConfigMap", "kvobs", HOME) is None
+
+
+@pytest.mark.parametrize("line", TABLE, ids=lambda line: f"{line.role}-{line.resource}")
+def test_a_rule_less(beside: Bed, roles: list[Object], line: Without) -> None:
+    """Without one rule kvobs ends with verb and kind before any change, or goes on and says what it could not read."""
+    config = user(beside, f"without-{line.role}-{line.resource}", less(roles, line))
+    done = kvobs(*line.command, "--kubeconfig", config, "-o", "json", env=beside.environment(), code=line.code)
+    if line.code:
+        assert [word for word in line.says if word not in done.stderr] == [], done.stderr
+        assert beside.api.find("v1", "ConfigMap", "kvobs", HOME) is None
+        return
+    unread = {note["text"] for note in json.loads(done.stdout)["notes"] if note["id"] == "not-asked"}
+    for kind in line.says:
+        assert any(text.startswith((f"{kind} could not", f"{kind}.")) for text in unread), (kind, unread)
+    kvobs("uninstall", "--yes", env=beside.environment())
