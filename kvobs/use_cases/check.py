@@ -114,9 +114,9 @@ def gather(settings: Settings, cluster: Cluster | None, helm: Helm | None, progr
         if plan.target.release is not None:
             evidence = with_chart_crds(evidence, preparation.helm, plan.target.release, facts)
         evidence = replace(evidence, lacking=_lacking(cluster, evidence, plan, facts, chart))
-        tried = _tried(cluster, evidence, facts, own=own, chart=chart)
+        tried = _tried(cluster, evidence, plan, facts, own=own, chart=chart)
         evidence = replace(evidence, ungranted=_ungranted(cluster, tried, chart))
-        return replace(evidence, dry_run=together(tried, _taken_names(seen, plan, facts)))
+        return replace(evidence, dry_run=together(_taken_names(seen, plan, facts), tried))
     except (Unanswered, ApiError) as error:
         return replace(evidence, unreached=trouble(error))
     except HelmError as error:
@@ -216,11 +216,17 @@ def _known(lacking: tuple[Right, ...] | Trouble | None) -> tuple[Right, ...]:
 
 
 def _tried(
-    cluster: Cluster, evidence: Evidence, facts: Facts, *, own: tuple[Object, ...], chart: tuple[Object, ...]
+    cluster: Cluster,
+    evidence: Evidence,
+    plan: Plan,
+    facts: Facts,
+    *,
+    own: tuple[Object, ...],
+    chart: tuple[Object, ...],
 ) -> DryRun:
     """What the API server says of kvobs' own objects and of the chart's."""
     lacking = _known(evidence.lacking)
-    ours = try_objects(cluster, own, facts, lacking=lacking)
+    ours = try_objects(cluster, own, facts, lacking=lacking, force=plan.take_ownership)
     theirs = try_objects(cluster, worth_trying(chart), facts, lacking=lacking, force=True, field_manager="helm")
     return together(ours, theirs)
 

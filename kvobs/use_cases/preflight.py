@@ -72,7 +72,7 @@ def _evidence(found: Prepared, cluster: Cluster, to_release: bool) -> Evidence:
         first = pending.action in FIRST
         evidence = replace(evidence, rendered=chart, helm=pending.helm.version(), first_release=first)
         evidence = with_chart_crds(evidence, pending.helm, pending.desired, facts)
-    tried = try_objects(cluster, own, facts)
+    tried = try_objects(cluster, own, facts, force=plan.take_ownership)
     if not administrator:
         roles = [each for each in chart if kind_of(each) in ROLE_KINDS]
         tried = together(tried, try_objects(cluster, roles, facts, force=True, field_manager="helm"))

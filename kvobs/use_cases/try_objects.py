@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from ..errors import ApiError, Forbidden, KvobsError, Unanswered
+from ..errors import ApiError, Conflict, Forbidden, KvobsError, Unanswered
 from ..stack.checks.evidence import DryRun, Refusal, RefusalKind, Slow
 from ..stack.facts import Facts, Object, Ref
 from ..stack.objects import OURS, kind_of, ref
+from ..stack.ownership import TAKE
 from ..stack.rights import Right
 
 _LATER = ("NotFound",)
@@ -74,7 +75,9 @@ def try_objects(
             continue
         began = clock()
         try:
-            cluster.apply(each, dry_run=True, force=force, field_manager=field_manager)
+            # A namespace is never taken over.
+            taking = force and at.kind != "Namespace"
+            cluster.apply(each, dry_run=True, force=taking, field_manager=field_manager)
         except Unanswered as error:
             silent.add(at.kind)
             refusals.append(_refusal(at, "no answer", error))
@@ -121,10 +124,12 @@ def _kind(error: ApiError) -> RefusalKind:
 
 
 def _refusal(at: Ref, kind: RefusalKind, error: KvobsError) -> Refusal:
-    said = str(error)
+    said, hint = str(error), error.hint or ""
     if kind == "no answer":
         said = f"{at}, asked about without a change: {said}"
-    return Refusal(ref=at, kind=kind, said=said, hint=error.hint or "")
+    if isinstance(error, Conflict) and error.fields and at.kind != "Namespace":
+        hint = f"{hint}; {TAKE}" if hint else TAKE
+    return Refusal(ref=at, kind=kind, said=said, hint=hint)
 
 
 _EACH = ("apps", "batch", "rbac.authorization.k8s.io")

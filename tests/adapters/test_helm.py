@@ -94,6 +94,11 @@ def wait_for(true: Callable[[], bool], timeout_s: float = 20) -> None:
         time.sleep(0.02)
 
 
+def gone(pids: list[int]) -> None:
+    """See that no process of these runs any more; the kernel takes a moment over what is killed."""
+    wait_for(lambda: not any(map(alive, pids)), timeout_s=5)
+
+
 def alive(pid: int) -> bool:
     """Say whether a process runs; a zombie that nobody has collected does not."""
     if Path("/proc/self/stat").exists():
@@ -515,14 +520,14 @@ class TestNothingIsLeftRunning:
         """Ctrl-C ends Helm and its child before the call returns."""
         stand_in.answers("upgrade", hang=True)
 
-        assert not any(map(alive, self.interrupted(stand_in, presses=1)))
+        gone(self.interrupted(stand_in, presses=1))
 
     def test_interrupted_twice(self, stand_in: StandIn) -> None:
         """A second Ctrl-C does not wait for a Helm that takes its time."""
         stand_in.answers("upgrade", hang=True, deaf=True)
         before = time.monotonic()
 
-        assert not any(map(alive, self.interrupted(stand_in, presses=2)))
+        gone(self.interrupted(stand_in, presses=2))
         assert time.monotonic() - before < processes.GRACE_S
 
     def test_a_callback_that_fails(self, stand_in: StandIn) -> None:
@@ -535,7 +540,7 @@ class TestNothingIsLeftRunning:
 
         with pytest.raises(BrokenPipeError, match="a line"):
             install(stand_in.helm(), on_line=fail)
-        assert not any(map(alive, stand_in.pids()))
+        gone(stand_in.pids())
 
     def test_out_of_time(self, stand_in: StandIn) -> None:
         """A Helm that outlasts its time is stopped, and the error says after how long."""
@@ -550,7 +555,7 @@ class TestNothingIsLeftRunning:
 
         with pytest.raises(HelmError, match="release x: Helm did not end within 2 s and was stopped"):
             asyncio.run(translated(command.run(["upgrade"]), "release x", command))
-        assert not any(map(alive, stand_in.pids()))
+        gone(stand_in.pids())
 
     @pytest.mark.parametrize("deaf", [False, True])
     def test_killed_ourselves(self, stand_in: StandIn, deaf: bool) -> None:

@@ -112,7 +112,7 @@ def test_interrupted_while_helm_works(
     running.process.send_signal(number)
     assert running.end() == 130
     bed.release(HOOK)
-    assert not any(map(alive, helpers))
+    eventually(lambda: not any(map(alive, helpers)), timeout_s=5)
     assert "running the same command again finishes it" in "".join(running.said)
 
     kvobs(*INSTALL, *values, env=bed.environment())

@@ -37,7 +37,7 @@ def _answered(evidence: Evidence) -> Verdict:
         return None
     slow = evidence.dry_run.slow
     if not slow:
-        return Fine()
+        return Fine() if evidence.dry_run.taken or evidence.dry_run.refusals else None
     kinds = " and ".join(dict.fromkeys(each.ref.kind.partition(".")[0] for each in slow))
     return Bad(
         f"a dry-run of {slow[0].ref} took {slow[0].seconds:.0f} s; each {kinds} may cost an install that time",

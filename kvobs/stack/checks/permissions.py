@@ -68,14 +68,20 @@ def _rights(evidence: Evidence) -> Verdict:
 
 
 def _grants(evidence: Evidence) -> Verdict:
-    if evidence.dry_run is None or evidence.plan is None or evidence.plan.target.release is None:
+    if evidence.dry_run is None or not isinstance(evidence.rendered, tuple):
         return None
     refused = [each for each in evidence.dry_run.refusals if each.kind == "grants"]
     if not refused:
         roles = [each for each in evidence.dry_run.forbidden if each.kind in ROLE_KINDS]
         if roles:
             return NotAsked(f"who may not make {roles[0]} is not told what it would take", "first the rights above")
-        return Fine()
+        unheard = [
+            each for each in evidence.dry_run.refusals if each.kind == "no answer" and each.ref.kind in ROLE_KINDS
+        ]
+        if unheard:
+            return NotAsked(unheard[0].said, unheard[0].hint)
+        later = sum(each.kind in ROLE_KINDS for each in evidence.dry_run.later)
+        return Fine(f"{later} roles cannot be asked about before their namespace is there" if later else "")
     names = ", ".join(str(each.ref) for each in refused)
     held = _some(evidence.ungranted) or refused[0].said
     return Bad(
