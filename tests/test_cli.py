@@ -14,7 +14,7 @@ import pytest
 import typer.main
 
 import kvobs
-from kvobs.cli import app
+from kvobs.cli import command_line
 
 ROOT = Path(__file__).parents[1]
 HEAVY = {
@@ -28,7 +28,7 @@ HEAVY = {
     "yaml",
     "jsonpath_ng",
 }
-GROUP: Any = typer.main.get_command(app)
+GROUP: Any = typer.main.get_command(command_line())
 COMMANDS: dict[str, Any] = GROUP.commands
 README = (ROOT / "README.md").read_text()
 
@@ -57,6 +57,18 @@ def modules_loaded(*arguments: str) -> set[str]:
 def test_help_loads_no_heavy_library() -> None:
     """`kvobs --help` answers before anything heavy is imported."""
     assert {name.partition(".")[0] for name in modules_loaded("-m", "kvobs", "--help")} & HEAVY == set()
+
+
+@pytest.mark.parametrize("typed", [(), ("--help",), ("--version",), *((name,) for name in COMMANDS)], ids=" ".join)
+def test_a_command_that_is_not_typed_is_its_line_in_the_help(typed: tuple[str, ...]) -> None:
+    """Whatever is typed, the list of commands reads as if all were built whole; the one that is typed is."""
+    line: Any = typer.main.get_command(command_line(typed))
+    context = line.make_context("kvobs", [], resilient_parsing=True)
+    whole = GROUP.make_context("kvobs", [], resilient_parsing=True)
+    assert line.get_help(context) == GROUP.get_help(whole)
+    for name in set(typed) & set(COMMANDS):
+        ours, theirs = line.commands[name], COMMANDS[name]
+        assert [each.name for each in ours.params] == [each.name for each in theirs.params]
 
 
 def test_importing_the_package_loads_nothing_else_of_ours() -> None:

@@ -41,20 +41,14 @@ def stored_release(cluster: SecretReader, name: str, namespace: str, revision: i
     Raises `HelmError` where the record is not as Helm writes it, and what the API server refuses.
     """
     if revision is None:
-        revision = max(_revisions(cluster, name, namespace), default=None)
+        revision = max(recorded_statuses(cluster, name, namespace), default=None)
     if revision is None:
         return None
     secret = cluster.get("Secret", secret_name(name, revision), namespace)
     return None if secret is None else _read(secret)
 
 
-def deployed_revision(cluster: SecretReader, name: str, namespace: str) -> int | None:
-    """Return the revision that is in force, by the labels of Helm's records; a later one may have failed."""
-    statuses = _revisions(cluster, name, namespace)
-    return max((revision for revision, status in statuses.items() if status == "deployed"), default=None)
-
-
-def _revisions(cluster: SecretReader, name: str, namespace: str) -> dict[int, str]:
+def recorded_statuses(cluster: SecretReader, name: str, namespace: str) -> dict[int, str]:
     """Return each recorded revision with its status, by the labels that Helm itself goes by."""
     found = cluster.list("Secret", namespace=namespace, labels=f"owner=helm,name={name}", metadata_only=True)
     labels = [each["metadata"].get("labels") or {} for each in found]

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import NoReturn
 
-from .app import app as app
+from .app import command_line as command_line
 from .kubectl import program
 
 
@@ -23,5 +23,7 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # JSON and YAML are UTF-8 in every locale; a file name that is none is shown with escapes.
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-    app(prog_name=program())
+    # The shell asks about what is typed so far in the environment, and then any command may be meant.
+    typed = None if "_KVOBS_COMPLETE" in os.environ else sys.argv[1:]
+    command_line(typed)(prog_name=program())
     sys.exit(0)

@@ -24,7 +24,7 @@ def program() -> str:
 
 def complete() -> NoReturn:
     """Print the candidates for the last of the words typed after `kubectl kvobs`, as kubectl wants them."""
-    from .app import app
+    from .app import command_line
 
     words = ["kvobs", *sys.argv[1:]]
     # In the form that bash asks in, which the command line answers already.
@@ -35,7 +35,7 @@ def complete() -> NoReturn:
     }
     answer = io.StringIO()
     with contextlib.redirect_stdout(answer), contextlib.suppress(SystemExit):
-        app(prog_name="kvobs")
+        command_line()(prog_name="kvobs")
     candidates = answer.getvalue().split()
     sys.stdout.write("\n".join([*candidates, _CANDIDATES_ONLY if candidates else _FILES_TOO]) + "\n")
     sys.exit(0)

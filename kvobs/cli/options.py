@@ -10,14 +10,8 @@ import typer
 
 from ..errors import UsageError
 from ..settings import CHART, CHART_VERSION, DEFAULT_NAMESPACE
-
-
-class Output(StrEnum):
-    """Format of what a command prints on stdout."""
-
-    text = "text"
-    json = "json"
-    yaml = "yaml"
+from .streams import Output as Output
+from .streams import print_account
 
 
 class StackChoice(StrEnum):
@@ -48,8 +42,6 @@ Context = Annotated[
 
 def _said_insecure(given: bool) -> bool:
     if given:
-        from .streams import print_account
-
         print_account("kvobs: the API server's certificate is not verified (--insecure-skip-tls-verify)")
     return given
 

@@ -6,18 +6,26 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from ..errors import ActionError, KvobsError
-from ..settings import Settings
 from ..terminal import say
-from .options import Output
 
 if TYPE_CHECKING:
     from ..adapters.cluster import Cluster
+    from ..settings import Settings
     from ..use_cases.progress import Progress
+
+
+class Output(StrEnum):
+    """Format of what a command prints on stdout."""
+
+    text = "text"
+    json = "json"
+    yaml = "yaml"
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from .dcgm_kinds import DRA_EXPORTER, MIG_LACKS, NODE_LABEL, NODE_PORT, managed_
 from .facts import ClusterPolicy, Facts, MetricsPod, Monitor, Prometheus
 from .node_scrape import KIND, node_scrape
 from .notes import Note
-from .selectors import labels_wanted
 from .targets import in_words
 
 POLICY_TAKEN = "dcgm-policy-taken"

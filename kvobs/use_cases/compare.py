@@ -133,9 +133,9 @@ def validated(
                 # It needs something that the same step brings: a role for its binding.
                 return replace(change, unvalidated=masked(str(error), secrets))
             whose = "" if each is whole else "a pod of it: "
-            if whose and isinstance(error, Forbidden) and not _may_apply(cluster, ref(each)):
-                return replace(change, unvalidated=f"{whose}{error}")
             refused = _refused(ref(each), error, secrets)
+            if whose and isinstance(error, Forbidden) and not _may_apply(cluster, ref(each)):
+                return replace(change, unvalidated=f"{whose}{refused.reason}")
             return replace(change, verdict="refused", reason=f"{whose}{refused.reason}", hint=refused.hint)
     return change
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ..adapters.helm import Helm
 from ..adapters.helm_release import HelmRelease
-from ..adapters.helm_storage import SecretReader, deployed_revision
+from ..adapters.helm_storage import SecretReader, recorded_statuses
 from ..errors import HelmError, KvobsError, RolledBack
 from ..stack.kinds import in_namespaces
 from ..stack.leftovers import CRD_KIND
@@ -53,25 +53,31 @@ class Failure:
             if now is not None and now == self.before and now.status == "deployed":
                 return self._told(f"revision {now.revision} is still in force", self.error.hint)
             return self.error
-        in_force = self._in_force()
-        if in_force is not None:
-            return self._rolled_back(in_force)
-        if self.before is None or self.cluster is not None:
+        if self.before is None:
             return self._uninstalled(now)
-        return self._told(f"revision {self.before.revision} before it is {self.before.status} too", self._going_on)
+        if self.before.status == "deployed":
+            return self._rolled_back(self.before.revision)
+        statuses = self._statuses()
+        if in_force := [revision for revision, status in statuses.items() if status == "deployed"]:
+            return self._rolled_back(max(in_force))
+        if statuses and "superseded" not in statuses.values():
+            # Nothing was ever in force. A roll-back that fails leaves none deployed either, and a stack that runs.
+            return self._uninstalled(now)
+        return self._told(
+            f"revision {self.before.revision} before it is {self.before.status} too, and nothing is undone",
+            f"{self._going_on}; helm -n {self.desired.namespace} history {self.desired.name} shows the revisions",
+        )
 
     def _made(self, now: HelmRelease) -> bool:
         """Whether *now* is the revision that our attempt made, and has left unfinished."""
         follows = now.revision == (self.before.revision if self.before else 0) + 1
         return follows and now.status != "deployed" and same_values(now.values, self.desired.values)
 
-    def _in_force(self) -> int | None:
-        """Return the revision that is in force; None where none is known to be."""
-        if self.before is not None and self.before.status == "deployed":
-            return self.before.revision
-        if self.before is None or self.cluster is None:
-            return None
-        return deployed_revision(self.cluster, self.desired.name, self.desired.namespace)
+    def _statuses(self) -> dict[int, str]:
+        """Return how each revision stands; nothing where only Helm could read it."""
+        if self.cluster is None:
+            return {}
+        return recorded_statuses(self.cluster, self.desired.name, self.desired.namespace)
 
     def _rolled_back(self, revision: int) -> HelmError:
         name, namespace = self.desired.name, self.desired.namespace

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from kvobs.stack.targets import ENDPOINTS
 from tests.cluster.api import Object, eventually
 from tests.cluster.bed import METRICS, Bed
 from tests.cluster.certificates import Authority
@@ -81,9 +82,16 @@ def by_whom(target: Object) -> str:
 
 
 def live(each: Object) -> Object:
-    """Return an object of the files as it can be applied: without what only controllers and kubelets say."""
-    owners = {key: value for key, value in each["metadata"].items() if key != "ownerReferences"}
-    return {**{key: value for key, value in each.items() if key != "status"}, "metadata": owners}
+    """Return an object of the files as it can be applied: without what only controllers and kubelets say.
+
+    A monitor of others asks as often as one of Dynamo's, so that nobody waits for its first scrape.
+    """
+    metadata = {key: value for key, value in each["metadata"].items() if key != "ownerReferences"}
+    spec = each["spec"]
+    for key in ENDPOINTS.values():
+        if key in spec:
+            spec = {**spec, key: [{**endpoint, "interval": "5s"} for endpoint in spec[key]]}
+    return {**{key: value for key, value in each.items() if key != "status"}, "metadata": metadata, "spec": spec}
 
 
 def expose(bed: Bed, wanted: dict[str, str]) -> None:

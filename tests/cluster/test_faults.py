@@ -67,20 +67,21 @@ def test_kvobs_beside_somebodys_stack(stack: World, stack_course: Course, tell: 
     assert {(each.action, each.fault.kind) for each in results} == {(action, k) for action in ACTIONS for k in Kind}
     asked = {(action, place.call) for action in ACTIONS for place in stack_course.places[action]}
     assert {(each.action, each.fault.place.call) for each in results} == asked
-    told = table.steps_told(table.README.read_text())
-    assert {f"{each.action}: {table.titled(each.step)}" for each in results} <= told, "make faults FAULTS_ARGS=--write"
+    assert table.untold("stack", {table.named(each.action, each.step) for each in results}) is None
 
 
 def test_the_readme_tells_of_every_fault_and_signal() -> None:
     """The tables in the README have a column for each kind of fault, and for each signal."""
     block = table.README.read_text().partition(table.BEGIN)[2].partition(table.END)[0]
     for first, columns in (("step", [kind.value for kind in Kind]), ("stopped in", [each.name for each in SIGNALS])):
-        assert f"| {' | '.join([first, *columns])} |" in block
+        assert f"| {' | '.join([first, *columns])} |" in block, "make faults FAULTS_ARGS=--write"
 
 
 def test_stopped_in_every_step(stack: World, stack_course: Course, tell: Tell) -> None:
     """Each step is stopped by one of the signals, each signal comes in both actions."""
     every = kills.in_every_step(stack)
+    named = {table.named(each.action, each.step or "") for some in every.values() for each in some}
+    assert table.untold("kills", named) is None
     # By threes, since that is how many signals there are: another one in each step.
     chosen = {action: [some[at + at // 3 % 3] for at in range(0, len(some), 3)] for action, some in every.items()}
     stop_all(stack, stack_course, chosen, tell, of=sum(map(len, every.values())))

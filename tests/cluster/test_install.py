@@ -303,7 +303,7 @@ def test_a_loop_that_runs(installed: Installed, monkeypatch: pytest.MonkeyPatch)
         (("install", "-o", "yaml"), "InstallReport", 0),
         (("install", "-o", "json", "--dashboard", "no-dashboard.json"), "InstallReport", 1),
         (("install", "-o", "json", "--release", "other"), "Error", 2),
-        (("install", "-o", "yaml", "--namespace", "other"), "Error", 3),
+        (("install", "-o", "yaml", "--chart-version", "99.0.0"), "Error", 3),
         (("install", "-o", "json", "--context", "other"), "Error", 4),
         (("status", "-o", "json"), "StatusReport", 0),
         (("status", "-o", "yaml", "--namespace", "other"), "StatusReport", 1),
@@ -491,11 +491,12 @@ def test_what_another_manager_took(installed: Installed) -> None:
     assert done.stdout == ""
     assert f'ConfigMap {NAMESPACE}/{key[2]}: .data.{field} belongs to field manager "kubectl-edit"' in done.stderr
     assert versions(snapshot(installed.api)) == versions(before)
-    command = re.search(rf"kubectl .*delete configmap/{key[2]} -n {NAMESPACE}", done.stderr)
-    assert command, done.stderr
-    installed.api.delete("v1", "ConfigMap", key[2], NAMESPACE)
-    installed.kvobs("install", "--no-wait")
+    assert "--take-ownership" in done.stderr
+    installed.kvobs("install", "--no-wait", "--take-ownership")
     assert installed.api.get("v1", "ConfigMap", key[2], NAMESPACE)["data"] == config_map["data"]
+    taken = versions(settled(installed.api))
+    installed.kvobs("install", "--no-wait")
+    assert versions(snapshot(installed.api)) == taken
 
 
 # --- 6. render ---

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from kvobs.adapters.assets import catalog, shipped_dashboards
 from kvobs.adapters.dashboard_cache import sha256_of
-from kvobs.cli import app
+from kvobs.cli import command_line
 from kvobs.errors import UsageError
 from kvobs.settings import Settings
 from kvobs.use_cases.dashboards import list_dashboards, pull
@@ -64,7 +64,7 @@ def place(name: str) -> str:
 
 def typed(*arguments: str) -> Result:
     """Give a command line to kvobs in this process."""
-    return CliRunner().invoke(app, list(arguments))
+    return CliRunner().invoke(command_line(), list(arguments))
 
 
 def kvobs(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

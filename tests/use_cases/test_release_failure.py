@@ -188,6 +188,26 @@ def test_an_earlier_one_is_in_force() -> None:
     assert helm.done == ["rollback 1"]
 
 
+def test_a_roll_back_had_failed_before() -> None:
+    """A roll-back that fails leaves no revision deployed: what earlier ones made runs on, and is not taken away."""
+    records = Records({2: revision(2, "superseded"), 3: revision(3, "failed"), 4: revision(4, "failed", a=1)})
+    helm = FailingHelm(lambda: records.revisions[4])
+    pending = PendingRelease(
+        helm=helm,  # type: ignore[arg-type]
+        desired=DESIRED,
+        current=records.revisions[3],
+        chart_version="2.0.0",
+        action="upgrade",
+        cluster=records,  # type: ignore[arg-type]
+    )
+    with pytest.raises(HelmError, match="revision 3 before it is failed too, and nothing is undone") as raised:
+        pending.carry_out(timeout_s=5, on_line=lambda line: None)
+
+    assert helm.done == []
+    assert "helm -n m history r" in str(raised.value.hint)
+    assert not isinstance(raised.value, RolledBack)
+
+
 def test_hooks_of_a_first_install() -> None:
     """What hooks have made goes with it, dependents first; what never ran may be somebody else's."""
     _, _, records = failed(None, revision(1, "failed", a=1))

@@ -147,6 +147,17 @@ def test_as_whom() -> None:
     assert server.asked == [("a", True, "helm")]
 
 
+def test_what_may_be_taken() -> None:
+    """By force it is as if no field were anybody else's, but of a namespace; without, the way out is said."""
+    server = Server()
+    try_objects(server, [thing("ConfigMap", "a"), thing("Namespace", "n", None)], FACTS, force=True)
+    assert [(name, force) for name, force, _ in server.asked] == [("a", True), ("n", False)]
+
+    theirs = Conflict("a field", status=409, reason="Conflict", hint="kubectl get", fields=(("data", "x"),))
+    found = try_objects(Server({"a": theirs}), [thing("ConfigMap", "a")], FACTS)
+    assert [each.hint for each in found.refusals] == ["kubectl get; to have it as kvobs makes it: --take-ownership"]
+
+
 def test_worth_trying() -> None:
     """Every workload and role, one of each other kind, no Secret."""
     chart = [

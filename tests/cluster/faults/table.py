@@ -24,7 +24,7 @@ def fault_table(results: Iterable[Result]) -> list[str]:
     """Return a Markdown table of runs, by step and kind of fault."""
     counted: dict[str, dict[Kind, Counter[bool]]] = {}
     for each in results:
-        row = counted.setdefault(f"{each.action}: {titled(each.step)}", {kind: Counter() for kind in Kind})
+        row = counted.setdefault(named(each.action, each.step), {kind: Counter() for kind in Kind})
         row[each.fault.kind][each.error is None] += 1
     rows = [[step, *(_cell(row[kind]) for kind in Kind)] for step, row in sorted(counted.items())]
     return _markdown(["step", *(kind.value for kind in Kind)], rows)
@@ -34,19 +34,19 @@ def kill_table(stops: Iterable[Stop]) -> list[str]:
     """Return a Markdown table of stopped runs, by step and signal."""
     counted: Counter[tuple[str, str]] = Counter()
     for each in stops:
-        counted[f"{each.action}: {titled(each.step or '')}", each.number.name] += 1
+        counted[named(each.action, each.step or ""), each.number.name] += 1
     steps = sorted({step for step, _ in counted})
     rows = [[step, *(str(counted[step, each.name] or "-") for each in SIGNALS)] for step in steps]
     return _markdown(["stopped in", *(each.name for each in SIGNALS)], rows)
 
 
-def titled(step: str) -> str:
-    """Return a step's title without what differs from install to install.
+def named(action: str, step: str) -> str:
+    """Return a row's name: a step without what differs from install to install.
 
-    >>> titled("Helm release kube-prometheus-stack: install"), titled("namespace monitoring")
-    ('Helm release: install', 'namespace')
+    >>> named("install", "Helm release kube-prometheus-stack: install"), named("install", "namespace monitoring")
+    ('install: Helm release: install', 'install: namespace')
     """
-    return re.sub(r" (kube-prometheus-stack|monitoring)\b", "", step)
+    return f"{action}: " + re.sub(r" (kube-prometheus-stack|monitoring)\b", "", step)
 
 
 def part(sentence: str, lines: Sequence[str]) -> str:
@@ -71,10 +71,16 @@ def written(readme: str, name: str, text: str, *, order: Sequence[str]) -> str:
     return "\n\n".join([f"{head}{BEGIN}\n{DIRECTION}", *told, f"{END}{tail}"])
 
 
-def steps_told(readme: str) -> set[str]:
-    """Return the steps of the README's tables, by their first column."""
-    told = readme.partition(BEGIN)[2].partition(END)[0]
-    return {match[1] for match in re.finditer(r"^\| ((?:install|uninstall): [^|]*?) +\|", told, re.MULTILINE)}
+def untold(name: str, steps: Iterable[str]) -> str | None:
+    """Say which *steps* one part of the README does not tell of, and what to run; None: none."""
+    block = README.read_text().partition(BEGIN)[2].partition(END)[0]
+    parts = PART.split(block)[1:]
+    text = dict(zip(parts[::2], parts[1::2], strict=True)).get(name, "")
+    missing = {each for each in steps if f"| {each} |" not in text}
+    if not missing:
+        return None
+    what = f"the README's table {name!r} has no row for {', '.join(sorted(missing))}"
+    return f"{what}; if they are meant: make faults FAULTS_ARGS='--only {name} --write'"
 
 
 def _cell(ends: Counter[bool]) -> str:
