@@ -63,11 +63,11 @@ def verdict(ask: Callable[[Path], Report], lock: Path) -> tuple[int, str]:
     with tempfile.TemporaryDirectory() as folder:
         bad = Path(folder, "requirements.txt")
         bad.write_text(f"{KNOWN_BAD}\n")
-        if not faults(ask(bad)):
-            return (
-                0,
-                f"audit: could not look: the advisory database knows nothing of {KNOWN_BAD}, which has faults",
-            )
+        about_bad = ask(bad)
+    if about_bad is None:
+        return 0, "audit: could not look: pip-audit gave no answer; has this machine a way to the advisory database?"
+    if not faults(about_bad):
+        return 0, f"audit: could not look: the advisory database knows nothing of {KNOWN_BAD}, which has faults"
     report = ask(lock)
     if report is None:
         return 0, f"audit: could not look: no answer about {lock.name}"

@@ -50,9 +50,14 @@ GOOD = report({"name": "a", "version": "1", "vulns": []}, {"name": "b", "skip_re
 AUDITS = {
     "finds the bad pin, and nothing else": (BAD_FOUND, GOOD, 0, "none in 1 pins; not asked about: b"),
     "finds the bad pin, and a fault": (BAD_FOUND, BAD_FOUND, 1, "urllib3 1.26.4: PYSEC-1 (mended in 1.26.5)"),
-    "knows nothing of the bad pin": (BAD_UNKNOWN, GOOD, 0, "could not look"),
-    "gives no answer": (None, None, 0, "could not look"),
-    "gives no answer about the lock": (BAD_FOUND, None, 0, "could not look"),
+    "knows nothing of the bad pin": (
+        BAD_UNKNOWN,
+        GOOD,
+        0,
+        f"could not look: the advisory database knows nothing of {KNOWN_BAD}",
+    ),
+    "gives no answer": (None, None, 0, "could not look: pip-audit gave no answer"),
+    "gives no answer about the lock": (BAD_FOUND, None, 0, "could not look: no answer about lock"),
 }
 
 

@@ -50,6 +50,15 @@ def test_as_applied(name: MonitorName) -> None:
     assert [(endpoint["path"], endpoint["interval"]) for endpoint in endpoints] == [("/metrics", "15s")]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_api_server_would_add_is_said(name: MonitorName) -> None:
+    """The CRDs default the action of a relabeling; where it is said, a second run need not ask whether all stands."""
+    spec = shipped_monitor(name)["spec"]
+    endpoints = spec.get("endpoints") or spec["podMetricsEndpoints"]
+
+    assert all("action" in rule for endpoint in endpoints for rule in endpoint.get("relabelings", ()))
+
+
 def test_dcgm_selects_the_gpu_operators_exporter() -> None:
     """Service, pods and port are named as NVIDIA's GPU Operator names them."""
     service, pod = shipped_monitor("dcgm")["spec"], shipped_monitor("dcgm-podmonitor")["spec"]

@@ -20,7 +20,10 @@ def marked_files(directory: str, mark: str, *, ending: str) -> dict[str, bool]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ActionError(f"{directory} cannot be read: {error.strerror}") from error
+        raise ActionError(
+            f"{directory} cannot be read: {error.strerror}",
+            hint="name a folder that may be read and written with --dir",
+        ) from error
 
 
 def delete_files(directory: str, names: Iterable[str]) -> list[str]:

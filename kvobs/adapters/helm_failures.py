@@ -25,6 +25,9 @@ _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:[-+][0-9A-Za-z.+-]*)?")
 _NOT_READY = "kubectl get pods in its namespace shows what is waiting; a larger --timeout gives it longer"
 _NO_WAY = "this machine cannot reach that address; a chart that is here already is named with --chart PATH"
 _ANY = "run the same command again: it goes on where this one stopped; helm history says how the release stands"
+_ANY_OF_CHART = (
+    "this is of the chart and the values alone, and changed nothing: correct what Helm names, and run it again"
+)
 _HINTS = (
     # (a pattern in what Helm says, in lower case; what to do). The first that fits is taken.
     ("another operation", "an earlier run was interrupted, or one goes on right now: helm history says which"),
@@ -68,7 +71,7 @@ async def translated(work: Coroutine[Any, Any, Result], what: str, command: Helm
     except pyhelm3_errors.Error as error:
         said = last_lines(error.stderr.decode(errors="replace"))
         reason = said or f"exit status {error.returncode} without a word"
-        raise HelmError(f"{what}: {reason}", hint=_hint(said)) from error
+        raise HelmError(f"{what}: {reason}", hint=_hint(what, said)) from error
     except OSError as error:
         raise HelmError(f"{command.path} cannot be run: {error.strerror or error}", hint=INSTALL_HELM) from error
     except (ValueError, LookupError, TypeError, yaml.YAMLError):
@@ -97,6 +100,7 @@ def usable_version(path: str, printed: str) -> str:
     return printed.removeprefix("v")
 
 
-def _hint(said: str) -> str:
+def _hint(what: str, said: str) -> str:
     lowered = said.lower()
-    return next((hint for pattern, hint in _HINTS if re.search(pattern, lowered, re.MULTILINE)), _ANY)
+    otherwise = _ANY_OF_CHART if what.startswith("chart ") else _ANY
+    return next((hint for pattern, hint in _HINTS if re.search(pattern, lowered, re.MULTILINE)), otherwise)

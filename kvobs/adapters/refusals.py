@@ -95,7 +95,8 @@ def refusal(reply: Reply, attempt: Attempt, access: Access) -> KvobsError:
     said = _kept_text(status, attempt)
     if reply.status == 403:
         if right is None:
-            return Forbidden(f"{attempt}: {said}", status=403, reason=status.reason)
+            why = _going_hint(status, access) or _RULE_HINT
+            return Forbidden(f"{attempt}: {said}", status=403, reason=status.reason, hint=why)
         return Forbidden(
             f"{attempt}: {_right_text(right)}",
             status=403,
@@ -123,6 +124,21 @@ _HINTS = {
     503: "a part of the API server is not ready; run the command again",
     504: "the API server took too long; run the command again",
 }
+
+
+_RULE_HINT = (
+    "a rule of the cluster forbids it (a quota, an admission policy, a role with rights that the credentials lack):"
+    " mend what it names, then run the command again"
+)
+
+
+def _going_hint(status: Status, access: Access) -> str | None:
+    """What to do about a namespace that is being deleted; None where it is not that."""
+    if all(cause.get("reason") != "NamespaceTerminating" for cause in status.causes):
+        return None
+    holds = "-o jsonpath='{.status.conditions[*].message}'"
+    shown = f"{access.kubectl} get namespace NAME {holds}"
+    return f"run the command again once the namespace is gone; {shown} says what holds it up"
 
 
 def _not_from_kubernetes(reply: Reply, attempt: Attempt, access: Access) -> KvobsError:

@@ -17,7 +17,7 @@ COMMANDS = {
     "diff": "Show what an install with these options would change; change nothing. Exit 1 where there is a difference.",
     "uninstall": "Take away what kvobs made; give foreign fields their earlier value back; list what is left, and why.",
     "status": "Say what kvobs installed, whether it is ready, and how to open it.",
-    "render": "Print the objects that install would apply; asks no cluster, and Helm only for the stack.",
+    "render": "Print the objects that install would apply; needs no cluster; Helm and the network for the stack only.",
     "patch": "Resolve a dashboard's datasource references, structurally; the result goes to stdout unless told where.",
     "dashboards": "List the dashboards that --dashboard can name, or download them before they are needed.",
 }

@@ -94,7 +94,7 @@ def render(
         Output | None, typer.Option("-o", "--output", help="Format (yaml for objects, else text).", show_default=False)
     ] = None,
 ) -> None:
-    """Print the objects that install would apply; needs no cluster, and Helm and the network for the stack only."""
+    """Print the objects that install would apply; needs no cluster; Helm and the network for the stack only."""
     with errors(Output.text):
         from ..use_cases.render import images as list_images
         from ..use_cases.render import rbac as render_rbac

@@ -19,6 +19,7 @@ from .catalog import SHIPPED, Catalog, Upstream, grafana_com_url
 _GRAFANA = re.compile(r"grafana:([1-9][0-9]{0,8})(?:@([1-9][0-9]{0,5}))?")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _CHECKSUM = re.compile(r"sha256=([0-9a-fA-F]{64})")
+_NUMBERS = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+))*\.?", re.IGNORECASE)
 _HIDDEN = "***"
 _LIST = "kvobs dashboards list"
 
@@ -171,6 +172,7 @@ def check_address(url: str, *, after: str | None = None) -> None:
 
     Only https is proof against a change on the way; plain http is for a server on this machine. A redirect from
     elsewhere leads to nothing on this machine and to no link-local address: that is where clouds keep credentials.
+    A name that resolves to such an address passes: whoever answers there needs a certificate for that name.
     """
     try:
         parts = urlsplit(url)
@@ -228,18 +230,26 @@ def _without_user(parts: SplitResult) -> str:
 
 
 def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+    address = _ip_address(host)
+    if address is not None:
+        return address.is_loopback
+    return host.rstrip(".") == "localhost" or host.rstrip(".").endswith(".localhost")
 
 
 def _is_link_local(host: str) -> bool:
+    address = _ip_address(host)
+    if address is not None:
+        return address.is_link_local or address.is_unspecified
+    # 127.1 and 2852039166 are no addresses here, but they are to the system.
+    return _NUMBERS.fullmatch(host) is not None
+
+
+def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        return False
-    return address.is_link_local or address.is_unspecified
+        return None
+    return (address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None) or address
 
 
 def _plain(text: str) -> str:

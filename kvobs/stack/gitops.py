@@ -83,8 +83,9 @@ def in_the_open(values: Mapping[str, Any], objects: Iterable[Object]) -> tuple[N
             notes.append(
                 Note(
                     "secret-in-the-open",
-                    f"value {path} stands in {', '.join(places[:3])}{more} for everybody to read: do not put it into git;"
-                    " have the values name a Secret of yours (Grafana: grafana.envFromSecret, grafana.envValueFrom)",
+                    f"value {path} stands in {', '.join(places[:3])}{more} for everybody to read: do not put it"
+                    " into git; have the values name a Secret of yours (Grafana: grafana.envFromSecret,"
+                    " grafana.envValueFrom)",
                 )
             )
     return tuple(notes)

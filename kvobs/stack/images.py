@@ -36,6 +36,22 @@ def image_values(registry: str | None, pull_secrets: Sequence[str]) -> dict[str,
     return {"global": told} if told else {}
 
 
+def without_images(values: Mapping[str, Any], *, registry: bool, pull_secrets: bool) -> dict[str, Any]:
+    """Return *values* without a *registry* for all images, or without *pull_secrets*: those that are told anew.
+
+    >>> without_images({"global": {"imageRegistry": "r", "rbac": {}}, "a": 1}, registry=True, pull_secrets=False)
+    {'a': 1, 'global': {'rbac': {}}}
+    """
+    told = {"imageRegistry"} if registry else set()
+    told |= {"imagePullSecrets"} if pull_secrets else set()
+    above = values.get("global")
+    if not isinstance(above, Mapping) or told.isdisjoint(above):
+        return dict(values)
+    others = {key: value for key, value in values.items() if key != "global"}
+    kept = {key: value for key, value in above.items() if key not in told}
+    return {**others, "global": kept} if kept else others
+
+
 def image_places(objects: Iterable[Object]) -> Iterator[tuple[Ref, str]]:
     """Yield each image that the objects name and where, in their order, any number of times.
 

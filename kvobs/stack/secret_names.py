@@ -42,7 +42,7 @@ def plain_secrets(values: Mapping[str, Any], *, path: str = "") -> Iterator[tupl
 
     >>> list(plain_secrets({"ini": {"client_secret": "hunter22", "auth_url": "https://a"}, "envFromSecret": "mine"}))
     [('ini.client_secret', 'hunter22')]
-    >>> list(plain_secrets({"env": [{"name": "DB_TOKEN", "value": "hunter22"}], "imagePullSecrets": [{"name": "pull"}]}))
+    >>> list(plain_secrets({"env": [{"name": "TOKEN", "value": "hunter22"}], "imagePullSecrets": [{"name": "pull"}]}))
     [('env[0].value', 'hunter22')]
     """
     for name, inner in values.items():

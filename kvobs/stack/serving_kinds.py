@@ -48,8 +48,8 @@ ROUTER = "router"
 ROUTER_IMAGES = ("lmstack-router", "production-stack/router")
 """How images of the production stack's router end: its gauges have vLLM's names, and a label `server`."""
 
-OTHER_COMMANDS = ("bench", "chat", "complete", "run-batch", "collect-env")
-"""vLLM's subcommands that serve no metrics."""
+OTHER_COMMANDS = ("bench", "chat", "complete", "run-batch", "collect-env", "launch")
+"""vLLM's subcommands that serve none of an engine's metrics; `launch` starts a renderer, beside llm-d's router."""
 
 OTHER_MODULES = ("run_batch", "grpc_server")
 """Modules below vllm.entrypoints that serve no metrics over HTTP."""

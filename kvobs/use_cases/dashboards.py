@@ -147,7 +147,9 @@ def _pulled(
 ) -> PulledDashboard:
     if isinstance(origin, Local):
         if os.path.lexists(origin.path):
-            raise DocumentError(f"{name} is here already", hint=f"nothing to pull: --dashboard {name} takes it as it is")
+            raise DocumentError(
+                f"{name} is here already", hint=f"nothing to pull: --dashboard {name} takes it as it is"
+            )
         raise unknown_name(name, known)
     if isinstance(origin, Shipped):
         file_name, content = f"{name}.json", ours[f"{name}.json"]

@@ -42,7 +42,7 @@ def read_dashboards(
     ca_file: str | None = None,
     progress: Progress | None = None,
 ) -> Dashboards:
-    """Read the shipped dashboards and those of *sources*; one that cannot be had stops no other.
+    """Read the shipped dashboards and those of *sources*, each once; one that cannot be had stops no other.
 
     Raises UsageError, before anything is read, for a source that can name no dashboard, or several.
     """
@@ -67,7 +67,7 @@ def read_dashboards(
             for source, outcome, said in read:
                 if isinstance(outcome, KvobsError):
                     unreadable.append((source, str(outcome) + (f" ({outcome.hint})" if outcome.hint else "")))
-                else:
+                elif outcome not in (each for _, each in documents):  # Else named twice: by its folder too, say.
                     documents.append((source, outcome))
                     warnings[source] = said
     return Dashboards(documents=tuple(documents), unreadable=tuple(unreadable), warnings=warnings)

@@ -155,7 +155,8 @@ def _seen(preparation: Preparation) -> tuple[Prepared, InPlace, bool]:
     to_do = not (kept and in_place.is_all(found.plan)) or somebody_at_work(cluster, found.plan.target.namespace)
     if to_do:
         require(cluster, found.rights)
-        found = replace(found, notes=(*found.notes, *preflight(found, cluster, preparation.settings)))
+        said = preflight(found, cluster, preparation.settings, in_place=in_place)
+        found = replace(found, notes=(*found.notes, *said))
     return found, in_place, to_do
 
 

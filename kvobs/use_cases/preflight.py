@@ -20,6 +20,7 @@ from ..stack.facts import Object
 from ..stack.notes import Note
 from ..stack.objects import kind_of
 from .check import FIRST, rendered, with_chart_crds
+from .in_place import InPlace
 from .prepare import Prepared
 from .second_look import with_surroundings
 from .try_objects import together, try_objects
@@ -38,15 +39,18 @@ _STACK_KINDS = (
 """Kinds that every stack has: what webhooks are asked about, without a render."""
 
 
-def preflight(found: Prepared, cluster: Cluster, settings: Settings) -> tuple[Note, ...]:
+def preflight(
+    found: Prepared, cluster: Cluster, settings: Settings, *, in_place: InPlace | None = None
+) -> tuple[Note, ...]:
     """Return what is to be said of what stands around an install; nothing where it has begun already.
 
+    What stands *in_place* as it is wanted is not tried: it will not be written.
     Raises `ActionError` for the first thing that would stop it half-way, `Unanswered`.
     """
     to_release = found.helm_acts
     if found.parent is not None and not to_release:
         return ()
-    results = run_checks(_evidence(found, cluster, to_release), ignored=settings.ignored_checks)
+    results = run_checks(_evidence(found, cluster, to_release, in_place or InPlace()), ignored=settings.ignored_checks)
     for each in results:
         if each.outcome == "failed":
             anyway = f"to go on all the same: --ignore-check {each.id}"
@@ -59,7 +63,7 @@ def preflight(found: Prepared, cluster: Cluster, settings: Settings) -> tuple[No
     )
 
 
-def _evidence(found: Prepared, cluster: Cluster, to_release: bool) -> Evidence:
+def _evidence(found: Prepared, cluster: Cluster, to_release: bool, in_place: InPlace) -> Evidence:
     plan, facts, pending = found.plan, found.facts, found.pending
     own = tuple(each for step in plan.steps for each in step.objects)
     stack = tuple(_stand_ins(plan.target.namespace)) if to_release else ()
@@ -72,7 +76,8 @@ def _evidence(found: Prepared, cluster: Cluster, to_release: bool) -> Evidence:
         first = pending.action in FIRST
         evidence = replace(evidence, rendered=chart, helm=pending.helm.version(), first_release=first)
         evidence = with_chart_crds(evidence, pending.helm, pending.desired, facts)
-    tried = try_objects(cluster, own, facts, force=plan.take_ownership)
+    to_write = [each for each in own if not in_place.holds(each)]
+    tried = try_objects(cluster, to_write, facts, force=plan.take_ownership)
     if not administrator:
         roles = [each for each in chart if kind_of(each) in ROLE_KINDS]
         tried = together(tried, try_objects(cluster, roles, facts, force=True, field_manager="helm"))

@@ -19,7 +19,7 @@ from ..stack.applyset import Record
 from ..stack.chart_versions import refuse_too_old
 from ..stack.choice import DesiredRelease, admin_secret_name, foreign_release
 from ..stack.facts import Release
-from ..stack.images import image_values
+from ..stack.images import image_values, without_images
 from ..stack.notes import Note
 from ..stack.release import Action, release_action
 from ..stack.release_drift import ReleaseDrift
@@ -159,7 +159,12 @@ def with_values_of_release(
     if record.release is None or settings.values or settings.set_values:
         return settings, ()
     current = releases.release(record.release.name, record.release.namespace)
-    stored = (current.values if current else None) or {}
+    # What this run is told of images holds, whatever a run that was cut off has recorded: it may not have come so far.
+    stored = without_images(
+        (current.values if current else None) or {},
+        registry=settings.image_registry is not None,
+        pull_secrets=bool(settings.image_pull_secrets),
+    )
     told = record.settings
     given = given_values(
         stored,
@@ -199,8 +204,9 @@ def pending_release(
         # The look may have missed it: not everybody may list the Secrets in which Helm keeps its releases.
         raise foreign_release(desired.namespace, desired.name)
     # Where all is as it should be, the registry is left alone.
-    known = current is not None and current.chart_version == desired.version
-    version = desired.version if known and desired.version else _version_of(helm, desired)
+    asked = desired.version or ""
+    known = current is not None and current.chart_version in (asked, asked.removeprefix("v"))
+    version = current.chart_version if current is not None and known else _version_of(helm, desired)
     action = release_action(current, desired, version)
     found = ReleaseDrift()
     if action == "keep" and current is not None and drift is not None:

@@ -13,6 +13,8 @@ from ..stack.plan import Plan
 from ..stack.rbac import account, granted_by_chart, grants_of, helm_rights, look_rights
 from ..stack.rights import Right, rights_needed, rights_to_uninstall
 from ..stack.target import PROMETHEUS_KIND
+from ..stack.webhooks import CONFIGURATIONS
+from ..stack.webhooks import GROUP as WEBHOOK_GROUP
 from .look import WHOLE
 from .render_stack import Templates, stack_objects
 
@@ -32,7 +34,7 @@ def render_rbac(plan: Plan, settings: Settings, helm: Templates | None) -> tuple
     """
     home = plan.target.namespace
     grants = [
-        *grants_of(f"{ACCOUNT}-look", _LOOK, [*look_rights(WHOLE), Right("get", PROMETHEUS_KIND, "")]),
+        *grants_of(f"{ACCOUNT}-look", _LOOK, _look_rights(home, reuse=helm is None)),
         *grants_of(ACCOUNT, _ACT, _own_rights(plan, settings, reuse=helm is None)),
     ]
     if helm is None or plan.target.release is None:
@@ -41,6 +43,16 @@ def render_rbac(plan: Plan, settings: Settings, helm: Templates | None) -> tuple
     grants += grants_of(f"{ACCOUNT}-helm", _HELM, helm_rights(objects, home))
     grants += granted_by_chart(f"{ACCOUNT}-grant", _GRANT, objects)
     return (namespace_object(home), *account(ACCOUNT, home, grants))
+
+
+def _look_rights(home: str, *, reuse: bool) -> list[Right]:
+    """What a look lists, and what `kvobs check` asks beside it."""
+    kinds = [*WHOLE, *(f"{each}.{WEBHOOK_GROUP}" for each in CONFIGURATIONS)]
+    if not reuse:
+        kinds += ["EndpointSlice.discovery.k8s.io", "StorageClass.storage.k8s.io"]
+    rights = [*look_rights(kinds), Right("get", PROMETHEUS_KIND, "")]
+    quotas = () if reuse else ("ResourceQuota", "LimitRange")
+    return [*rights, *(Right("list", kind, home) for kind in quotas)]
 
 
 def _own_rights(plan: Plan, settings: Settings, *, reuse: bool) -> list[Right]:

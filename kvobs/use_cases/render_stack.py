@@ -12,7 +12,7 @@ from ..settings import Settings
 from ..stack.chart_versions import refuse_too_old
 from ..stack.facts import Object
 from ..stack.gitops import HandedOut, chart_defaults, handed_out, in_the_open, refuse_made_up
-from ..stack.images import image_places, image_values, without_image
+from ..stack.images import image_places, image_values, without_image, without_images
 from ..stack.merge import deep_merge
 from ..stack.notes import Note
 from ..stack.objects import kind_of
@@ -93,7 +93,8 @@ def list_images(helm: Templates, release: DesiredRelease, settings: Settings) ->
     chart = helm.chart(release.chart, release.version)
     refuse_too_old(chart.name, chart.version)
     registry = settings.image_registry
-    plain = _plain_values(release, settings)
+    # Without the registry that the flag names; what the user's own values say of other things stays.
+    plain = without_images(release.values, registry=bool(registry), pull_secrets=False)
     before = _rendered(helm, release, settings, plain, release.set_integers)
     sources = [image for _, image in image_places(before)]
     targets: list[str] | list[None] = [None] * len(sources)
@@ -135,15 +136,6 @@ def _rendered(
         kube_version=settings.kube_version,
         include_crds=include_crds,
     )
-
-
-def _plain_values(release: DesiredRelease, settings: Settings) -> dict[str, Any]:
-    """The values of *release* without the registry that the flag names; what the user's own values say stays."""
-    values = dict(release.values)
-    told = dict(values.get("global") or {})
-    if settings.image_registry:
-        told.pop("imageRegistry", None)
-    return {**values, "global": told} if "global" in values else values
 
 
 def _within(image: str, registry: str) -> bool:

@@ -65,9 +65,10 @@ class StatusReport:
 
     @property
     def exit_code(self) -> int:
-        """0 where everything stands as it was made and is ready, 1 where not, 4 where that could not be read.
+        """0 where everything stands as it was made and is ready, 1 where not, 4 where readiness could not be read.
 
-        A field of the release that somebody else manages (an autoscaler's replicas) is shown, and nothing bad.
+        A field of the release that somebody else manages (an autoscaler's replicas) is shown, and nothing bad; what
+        could not be compared is a note.
         """
         if not self.installed or self.unready or self.missing or any(each.differs for each in self.drifted):
             return 1

@@ -434,13 +434,24 @@ def test_a_missing_right_is_named(api, cluster, message, want, hint):
     assert "--context test" in forbidden.value.hint
 
 
-def test_a_403_for_another_reason_keeps_its_words(api, cluster):
-    """A quota or a namespace that is going away is no missing right."""
-    api.answers("POST", CONFIG_MAPS, status(403, "Forbidden", "exceeded quota: q"))
+GOING = [{"reason": "NamespaceTerminating", "message": "namespace ns is being terminated"}]
 
-    with pytest.raises(Forbidden, match="cannot create ConfigMap ns/a: exceeded quota: q") as forbidden:
+
+@pytest.mark.parametrize(
+    ("message", "causes", "hint"),
+    [
+        ("exceeded quota: q", [], "a rule of the cluster forbids it (a quota, "),
+        ("unable to create new content", GOING, "run the command again once the namespace is gone"),
+    ],
+    ids=["a quota", "a namespace that is going"],
+)
+def test_a_403_for_another_reason_keeps_its_words(api, cluster, message, causes, hint):
+    """A quota or a namespace that is going away is no missing right, and the hint says what to do about it."""
+    api.answers("POST", CONFIG_MAPS, status(403, "Forbidden", message, causes))
+
+    with pytest.raises(Forbidden, match=f"cannot create ConfigMap ns/a: {message}") as forbidden:
         cluster.create(ONE)
-    assert forbidden.value.hint is None
+    assert hint in forbidden.value.hint
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,8 @@ REDIRECTS = {
     "to-data": (("data:application/json,{{}}",), "nothing but https"),
     "to-the-clouds-credentials": (("http://169.254.169.254/latest/meta-data/",), "over plain http"),
     "to-link-local": (("https://169.254.169.254/latest",), "an address of this machine"),
+    "to-link-local-in-ipv6": (("https://[::ffff:169.254.169.254]/latest",), "an address of this machine"),
+    "to-link-local-as-a-number": (("https://2852039166/latest",), "an address of this machine"),
     "to-nonsense": (("https://[::1",), "cannot be read"),
     "to-a-secret": ((f"https://me:{SECRET}@127.0.0.1:{{port}}/none?token={SECRET}",), "is not there"),
 }

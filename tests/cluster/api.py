@@ -158,7 +158,7 @@ class Api:
 
     def until(
         self, api_version: str, kind: str, name: str, namespace: str | None,
-        holds: Callable[[Object], bool], *, timeout_s: float = 30,
+        holds: Callable[[Object], bool], *, timeout_s: float = 120,
     ) -> Object:  # fmt: skip
         """Return the object as soon as it is there and *holds* says so; AssertionError when time is up."""
         end = time.monotonic() + timeout_s
@@ -225,8 +225,11 @@ def background(name: str, loop: Callable[[], None], stopped: threading.Event) ->
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], *, timeout_s: float = 30, every_s: float = 0.2) -> T:
-    """Return the first true answer of *look*; AssertionError with the last answer when time is up."""
+def eventually(look: Callable[[], T], *, timeout_s: float = 120, every_s: float = 0.2) -> T:
+    """Return the first true answer of *look*; AssertionError with the last answer when time is up.
+
+    There is time for a machine that has a dozen other things to do: whoever is right does not wait for its end.
+    """
     end = time.monotonic() + timeout_s
     while True:
         answer = look()

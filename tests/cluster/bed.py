@@ -91,6 +91,8 @@ class Bed:
     def environment(self, helm: str = "4") -> dict[str, str]:
         """Return this process's environment with the bed's kubeconfig, and with Helm first on PATH and at home here."""
         homes = {f"HELM_{kind}_HOME": str(self.folder / f"helm-{kind.lower()}") for kind in ("CACHE", "CONFIG", "DATA")}
+        # What Helm and kubectl remember of an API server, by its port, would be there for the next bed on that port.
+        homes["KUBECACHEDIR"] = str(self.folder / "kube-cache")
         return _environment(self.helm(helm), self.kubeconfig) | homes
 
     def apply_crds(self, name: str) -> None:

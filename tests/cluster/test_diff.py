@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ import pytest
 import kvobs as library
 from kvobs import DiffReport, DryRunReport, Settings
 from kvobs.adapters.helm import Helm
+from kvobs.errors import Unanswered
 from kvobs.report import to_document, to_json, to_text, to_yaml
 from kvobs.stack.changes import ObjectChange
 from tests.cluster.api import Object, eventually
@@ -28,6 +29,7 @@ from tests.cluster.workloads import gpu_operator
 NAMESPACE = "monitoring"
 RELEASE = "kube-prometheus-stack"
 MONITORS = "monitoring.coreos.com/v1"
+RBAC = "rbac.authorization.k8s.io"
 CHART = stack_arguments()[:2]
 TOKEN = "Wren-that-nobody-may-see-7"
 ENFORCE = "pod-security.kubernetes.io/enforce"
@@ -170,6 +172,29 @@ def test_after_an_install_there_is_no_difference(bed: Bed) -> None:
     assert (verdicts(changes(again)), again.exit_code, again.stopped) == ({}, 0, None)
     status = library.status(told(bed)["settings"])
     assert (status.missing, status.drifted) == ((), ())
+
+
+def test_who_may_only_read_is_told_that_there_is_no_difference(bed: Bed) -> None:
+    """Where all stands as it is to be nothing has to be asked by a dry run, and an install needs no right to write."""
+    reads = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}
+    role = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "reads"}
+    subjects = [{"apiGroup": RBAC, "kind": "User", "name": "reader"}]
+    at: Object = {"apiVersion": f"{RBAC}/v1", "metadata": {"name": "reads"}}
+    binding = {**at, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": subjects}
+    bed.api.apply({**at, "kind": "ClusterRole", "rules": [reads]}, binding)
+    options = told(bed)
+    options["settings"] = replace(options["settings"], kubeconfig=str(bed.kubeconfig_for("reader")))
+
+    def looked() -> DiffReport | None:
+        try:
+            return library.diff(**options)
+        except Unanswered:
+            return None
+
+    # A role is in force a moment after it is bound.
+    assert eventually(looked).exit_code == 0
+    assert not library.install(**options).changed
+    bed.api.delete(f"{RBAC}/v1", "ClusterRoleBinding", "reads")
 
 
 def test_what_others_did_is_named_by_object_field_and_manager(bed: Bed) -> None:

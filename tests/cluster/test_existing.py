@@ -115,7 +115,6 @@ def existing(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Existing:
     bed.api.until(
         MONITORS, "Prometheus", "kps-kube-prometheus-stack-prometheus", NAMESPACE,
         lambda found: any(c["type"] == "Available" and c["status"] == "True" for c in found["status"]["conditions"]),
-        timeout_s=90,
     )  # fmt: skip
     environment = bed.environment() | {"PATH": str(tmp_path_factory.mktemp("no-helm"))}
     before = settled(bed.api)
@@ -165,7 +164,7 @@ def test_nothing_of_theirs_is_changed(existing: Existing) -> None:
 def test_every_server_is_scraped_once(existing: Existing) -> None:
     """The real Prometheus scrapes each vLLM pod once, by whomever: none is left out, none is counted twice."""
     pods = existing.pods()
-    eventually(lambda: existing.scraped().keys() >= pods, timeout_s=90, every_s=1)
+    eventually(lambda: existing.scraped().keys() >= pods, every_s=1)
 
     assert existing.scraped() == Counter(pods)
 
@@ -196,7 +195,7 @@ def test_server_deployed_later(existing: Existing) -> None:
         times = [count for (_, pod), count in existing.scraped().items() if pod.startswith("later-")]
         return times == [1]
 
-    assert eventually(once, timeout_s=90, every_s=1)
+    assert eventually(once, every_s=1)
     for api_version, kind in (("apps/v1", "Deployment"), ("v1", "Service")):
         existing.bed.api.delete(api_version, kind, "later", "llm")
     eventually(lambda: not any(name.startswith("later-") for _, name in existing.pods()))

@@ -16,6 +16,7 @@ from kvobs.adapters.helm import Helm
 from kvobs.adapters.helm_storage import stored_release
 from kvobs.errors import HelmError
 from kvobs.stack.values import same_values, set_integers, user_values
+from tests.cluster.api import eventually
 from tests.cluster.bed import Bed, ForeignCluster
 
 CHART = str(Path(__file__).parent.parent / "data" / "helm" / "chart")
@@ -25,7 +26,7 @@ SET = ["number=1234567", "text=null", "grafana.adminPassword=hunter22", "big=900
 @pytest.fixture(params=["4", "3"], scope="module")
 def helm(request: pytest.FixtureRequest, cluster: Bed | ForeignCluster) -> Helm:
     """Helm 4 and Helm 3."""
-    return Helm(executable=str(cluster.helm(request.param)), kubeconfig=str(cluster.kubeconfig), timeout_s=60)
+    return Helm(executable=str(cluster.helm(request.param)), kubeconfig=str(cluster.kubeconfig), timeout_s=240)
 
 
 @pytest.fixture
@@ -115,14 +116,19 @@ def test_not_ready(helm: Helm, namespace: str) -> None:
     assert release.status == "failed"
 
 
-def test_interrupted(helm: Helm, namespace: str) -> None:
+def test_interrupted(helm: Helm, namespace: str, cluster: Bed | ForeignCluster) -> None:
     """Ctrl-C while Helm waits leaves a release that says how it stands, and the next run goes on from there."""
     install(helm, namespace)
-    pressing = threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT))
-    pressing.start()
 
+    def press() -> None:
+        eventually(lambda: cluster.api.find("v1", "Pod", "small", namespace))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    pressing = threading.Thread(target=press)
+    pressing.start()
     with pytest.raises(KeyboardInterrupt):
         install(helm, namespace, "never=true")
+    pressing.join()
 
     release = helm.release("small", namespace)
     assert release is not None

@@ -21,7 +21,7 @@ from tests.cluster.workloads import helm_run
 NOWHERE = "/proc/nowhere"
 """A path at which nobody can make anything, root included."""
 HOMES = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
-HELM_HOMES = ("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")
+HELM_HOMES = ("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME", "KUBECACHEDIR")
 REUSE = ("install", "--no-wait")
 
 

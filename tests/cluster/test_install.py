@@ -248,7 +248,7 @@ def test_admin_password(installed: Installed) -> None:
 )
 def test_scraped_once_through_our_monitor(installed: Installed, metric: str, monitor: str) -> None:
     """The real Prometheus has the metric, and its one target was found by the monitor that kvobs applied."""
-    sample = eventually(lambda: installed.query(metric), timeout_s=90)[0]["metric"]
+    sample = eventually(lambda: installed.query(metric))[0]["metric"]
 
     there = [each for each in installed.targets() if each["labels"]["instance"] == sample["instance"]]
     assert [each["scrapePool"] for each in there] == [f"serviceMonitor/{NAMESPACE}/{monitor}/0"]
@@ -439,7 +439,7 @@ def test_a_labelled_server_needs_no_install(installed: Installed) -> None:
     """
     vllm(installed.bed, "later", "later", labels={"kvobs.dev/scrape": "vllm"})
     up = 'up{namespace="later"} == 1'
-    eventually(lambda: installed.query(up), timeout_s=90)
+    eventually(lambda: installed.query(up))
 
     installed.kvobs("install")
 

@@ -111,8 +111,9 @@ def test_interrupted_while_helm_works(
     assert helpers
     running.process.send_signal(number)
     assert running.end() == 130
+    # Before the hook is let go: a Helm that nobody stopped would wait for it.
+    eventually(lambda: not any(map(alive, helpers)))
     bed.release(HOOK)
-    eventually(lambda: not any(map(alive, helpers)), timeout_s=5)
     assert "running the same command again finishes it" in "".join(running.said)
 
     kvobs(*INSTALL, *values, env=bed.environment())

@@ -80,7 +80,7 @@ class Installing:
     def __init__(self, bed: Bed, chart: Path, helm: str) -> None:
         lean = [word for value in LEAN for word in ("--set", value)]
         self.bed = bed
-        self.arguments = ("install", "--chart", chart, "--no-wait", "--timeout", "60s", *lean)
+        self.arguments = ("install", "--chart", chart, "--no-wait", "--timeout", "240s", *lean)
         self.environment = bed.environment(helm=helm)
 
     def __call__(self, *more: str, code: int = 0) -> str:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.cluster.bed import Bed
-from tests.cluster.commands import Running, stack_arguments
+from tests.cluster.commands import LIMIT_S, Running, stack_arguments
 from tests.cluster.snapshots import settled
 
 RELEASE = "kube-prometheus-stack"
@@ -46,7 +46,7 @@ class Heard:
 
         watcher = threading.Thread(target=watch)
         watcher.start()
-        out, err = running.process.communicate(timeout=200)
+        out, err = running.process.communicate(timeout=LIMIT_S)
         ended.set()
         watcher.join()
         self.screens += [out, err]

@@ -23,7 +23,7 @@ from tests.cluster.workloads import helm_run
 REUSE = ("install", "--no-wait")
 ESCAPE = "\x1b["
 GREEN = "\x1b[32m"
-SILENCE_S = 30
+SILENCE_S = 120
 """After this long without a word a command counts as hanging."""
 
 

@@ -17,7 +17,7 @@ from kvobs.adapters.helm import ChartInfo, Helm
 from kvobs.settings import Settings
 from tests.cluster.api import Object, eventually
 from tests.cluster.bed import Bed
-from tests.cluster.commands import Running, kvobs
+from tests.cluster.commands import LIMIT_S, Running, kvobs
 from tests.cluster.lean import HOOK, INSTALL, empty_cluster, made, pending, releases, remove, whole_install
 from tests.cluster.snapshots import Key, Snapshot, settled, versions
 
@@ -48,10 +48,15 @@ def lease(bed: Bed) -> Object | None:
 def begun(bed: Bed, *more: str) -> Iterator[Running]:
     """Have an install in the midst of Helm's work; it goes on afterwards."""
     bed.hold(HOOK)
+    running = Running(*INSTALL, *more, env=bed.environment())
     try:
-        running = Running(*INSTALL, *more, env=bed.environment())
-        eventually(lambda: pending(bed, "pending-install"))
+        eventually(lambda: pending(bed, "pending-install") or running.process.poll() is not None)
+        assert running.process.poll() is None, running.end()
         yield running
+    except BaseException:
+        # What goes on would be in the way of every later test.
+        running.cut_power()
+        raise
     finally:
         bed.release(HOOK)
 
@@ -60,7 +65,7 @@ def test_two_installs_started_together(bed: Bed, alone: tuple[dict[Key, Any], Sn
     """Both end well and leave what one leaves: one release, installed once; and no Lease."""
     whole, before = alone
     both = [Running(*INSTALL, "-o", "json", env=bed.environment()) for _ in range(2)]
-    ends = [(*running.process.communicate(timeout=120), running.process.returncode) for running in both]
+    ends = [(*running.process.communicate(timeout=LIMIT_S), running.process.returncode) for running in both]
 
     assert [code for _, _, code in ends] == [0, 0], ends
     outcomes = [{step["id"]: step["outcome"] for step in json.loads(report)["steps"]} for report, _, _ in ends]

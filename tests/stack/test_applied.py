@@ -77,6 +77,10 @@ DIFFERS = {
     "by somebody else": owned(manager="kubectl"),
     "under another version": owned(apiVersion="v1beta1"),
     "we said more once": owned(fieldsV1={**OWNED, "f:old": {}}),
+    "a label more": owned(
+        fieldsV1={**OWNED, "f:metadata": {**OWNED["f:metadata"], "f:labels": {"f:x": {}, "f:y": {}}}}
+    ),
+    "an item more in a list that is set as a whole": changed("list", [{"a": 1}, {"b": True}, {"c": 1}]),
     "we said less once": owned(fieldsV1={key: value for key, value in OWNED.items() if key != "f:list"}),
     "items that are managed one by one": owned(fieldsV1={**OWNED, "f:list": {'k:{"a":1}': {".": {}, "f:a": {}}}}),
 }

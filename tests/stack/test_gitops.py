@@ -73,20 +73,33 @@ def test_no_value_in_what_is_said() -> None:
 @pytest.mark.parametrize(
     ("values", "objects", "said"),
     [
-        ({"ini": {"client_secret": TOKEN}}, [thing("ConfigMap", data={"a.ini": f"[x]\nclient_secret = {TOKEN}\n"})],
-         "value ini.client_secret stands in ConfigMap x for everybody"),
-        ({"env": [{"name": "TOKEN", "value": TOKEN}]}, [thing("Pod", spec={"containers": [{"env": [{"value": TOKEN}]}]})],
-         "value env[0].value stands in Pod x"),
-        ({"password": TOKEN}, [thing("ConfigMap", str(n), data={"a": TOKEN}) for n in range(5)], "ConfigMap 2 and 2 more"),
+        (
+            {"ini": {"client_secret": TOKEN}},
+            [thing("ConfigMap", data={"a.ini": f"[x]\nclient_secret = {TOKEN}\n"})],
+            "value ini.client_secret stands in ConfigMap x for everybody",
+        ),
+        (
+            {"env": [{"name": "TOKEN", "value": TOKEN}]},
+            [thing("Pod", spec={"containers": [{"env": [{"value": TOKEN}]}]})],
+            "value env[0].value stands in Pod x",
+        ),
+        (
+            {"password": TOKEN},
+            [thing("ConfigMap", str(number), data={"a": TOKEN}) for number in range(5)],
+            "ConfigMap 2 and 2 more",
+        ),
         ({"password": TOKEN}, [thing("Secret", data={"a": TOKEN}), thing("ConfigMap", data={"a": "b"})], ""),
         ({"password": "admin"}, [thing("ConfigMap", data={"a": "grafana-admin"})], ""),
         ({"password": "admin"}, [thing("ConfigMap", data={"a": "admin"})], "value password stands in ConfigMap x"),
-        ({"envFromSecret": "my-secret", "token_url": "https://a.example"},
-         [thing("Pod", spec={"from": "my-secret", "url": "https://a.example"})], ""),
+        (
+            {"envFromSecret": "my-secret", "token_url": "https://a.example"},
+            [thing("Pod", spec={"from": "my-secret", "url": "https://a.example"})],
+            "",
+        ),
         ({"imagePullSecrets": [{"name": "my-secret"}]}, [thing("Pod", spec={"from": "my-secret"})], ""),
     ],
-    ids=["in a file", "in a variable", "in many", "in a Secret", "a short one in a word", "a short one", "names", "lists"],
-)  # fmt: skip
+    ids=["in a file", "in a variable", "in many", "in a Secret", "short in a word", "a short one", "names", "lists"],
+)
 def test_a_secret_in_the_open_is_said(values: dict[str, Any], objects: list[Object], said: str) -> None:
     """A value that its name calls secret and that a chart puts elsewhere than into a Secret is named, never shown."""
     notes = in_the_open(values, objects)

@@ -104,6 +104,16 @@ def test_every_kind_of_source_at_once(site: Site, tmp_path: Path) -> None:
     assert [source for source, _ in read.documents][2:5] == ["vllm-overview", "grafana:12239@2", site.url()]
 
 
+def test_one_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    """A file, its folder, and a copy of it are one dashboard: Grafana would refuse the second of one uid."""
+    for name in ("a.json", "copy-of-a.json", "b.json"):
+        (tmp_path / name).write_bytes(dashboard(2 if name == "b.json" else 1))
+    read = read_dashboards([str(tmp_path / "a.json"), str(tmp_path), str(tmp_path / "a.json")])
+
+    ours = len(shipped_dashboards())
+    assert [source for source, _ in read.documents][ours:] == [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
+
+
 def test_pull_of_what_is_here_already(site: Site, tmp_path: Path) -> None:
     """A file is nothing to download, and is not said to be missing."""
     (tmp_path / "d.json").write_bytes(dashboard(1))

@@ -57,6 +57,7 @@ def deployed(version: str = "88.5.3", status: str = "deployed", **values: Any) -
 CASES = [
     ("nothing there", None, desired("88.5.3"), "install", "88.5.3", ["88.5.3"]),
     ("as it should be: the registry is not asked", deployed(), desired("88.5.3"), "keep", "88.5.3", []),
+    ("the same with a v", deployed(), desired("v88.5.3"), "keep", "88.5.3", []),
     ("other values: the chart must be there", deployed(), desired("88.5.3", a=1), "upgrade", "88.5.3", ["88.5.3"]),
     ("whatever version it has", deployed(), desired(None), "keep", "88.5.3", [None]),
     ("a range that leads to what is there", deployed(), desired("88.x"), "keep", "88.5.3", ["88.x"]),
@@ -129,6 +130,16 @@ def test_nothing_is_kept(record: Record, settings: Settings, current: HelmReleas
     helm = ReadOnlyHelm(current=current)
 
     assert with_values_of_release(settings, record, helm) == (settings, ())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("registry", [None, "", "mirror.local"])
+def test_images_that_are_told_anew(registry: str | None) -> None:
+    """A run that takes the registry back, cut off once it has recorded that, is finished by running it again."""
+    stored = stack_values(GIVEN, admin_secret="r-grafana-admin") | {"global": {"imageRegistry": "old.local"}}
+    helm = ReadOnlyHelm(current=deployed(**stored))
+    settings, _ = with_values_of_release(Settings(image_registry=registry), OURS, helm)  # type: ignore[arg-type]
+
+    assert settings.values == (GIVEN if registry is not None else {**GIVEN, "global": {"imageRegistry": "old.local"}},)
 
 
 def test_a_release_that_moves_on() -> None:

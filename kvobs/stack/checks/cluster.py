@@ -49,6 +49,12 @@ def _readable(evidence: Evidence) -> Verdict:
     first, why = min(evidence.facts.unasked.items())
     more = len(evidence.facts.unasked) - 1
     others = f", and {more} more" if more else ""
+    if all(what.partition(" ")[0] == "Secret" for what in evidence.facts.unasked):
+        # The account of `kvobs render --rbac --stack reuse` may not, and does its work all the same.
+        return Bad(
+            f"{first} could not be read{others}, so releases and datasources that stand in Secrets are not seen: {why}",
+            "nothing, where what was found is right; else the right to list Secrets, or --datasource prometheus=UID",
+        )
     return NotAsked(
         f"{first} could not be read{others}: {why}",
         "what cannot be read counts as not known, never as absent; kvobs render --rbac has every right that is used",

@@ -78,7 +78,7 @@ def on_an_empty_cluster(asked: Sweep) -> str:
     with worlds.reused(asked.folder) as world:
         whole = sweep.course(world)
         known = {(action, place.call) for action in ACTIONS for place in whole.places[action]}
-    with worlds.fresh(asked.folder, "kvobs") as world:
+    with worlds.fresh(asked.folder) as world:
         whole = sweep.course(world)
         cases = {
             action: [fault for fault in sweep.every(whole, action) if (action, fault.place.call) not in known]
@@ -94,7 +94,8 @@ def on_an_empty_cluster(asked: Sweep) -> str:
 
 def helms(asked: Sweep) -> str:
     """Helm's requests: one of each verb and kind, and some more."""
-    with worlds.fresh(asked.folder, "Helm") as world:
+    with worlds.fresh(asked.folder) as empty:
+        world = worlds.helms(empty)
         whole = sweep.course(world)
         cases = {
             action: sweep.sent(
@@ -120,7 +121,7 @@ def stopped_beside_a_stack(asked: Sweep) -> str:
 
 def stopped_on_an_empty_cluster(asked: Sweep) -> str:
     """Every signal in every step of a run on an empty cluster, Helm's included."""
-    with worlds.fresh(asked.folder, "kvobs") as world:
+    with worlds.fresh(asked.folder) as world:
         return _stopped(asked, world)
 
 

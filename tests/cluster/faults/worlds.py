@@ -16,12 +16,12 @@ from kvobs.adapters.cluster import Cluster
 from kvobs.adapters.helm import Helm
 from kvobs.settings import DEFAULT_NAMESPACE, Settings
 from kvobs.use_cases.progress import Silent
-from tests.cluster.api import Api, Object, eventually
+from tests.cluster.api import Api, ApiError, Object, eventually
 from tests.cluster.bed import Bed
 from tests.cluster.charts import chart_under_test, small_chart
 from tests.cluster.faults.proxy import FaultProxy
 from tests.cluster.lean import LEAN, made
-from tests.cluster.snapshots import Snapshot, differences, settled
+from tests.cluster.snapshots import Snapshot, differences, settled, snapshot
 from tests.cluster.workloads import gpu_operator, helm_run, vllm
 
 Action = Literal["install", "uninstall"]
@@ -39,6 +39,8 @@ HELM_SILENT_S = 10
 """How long Helm may take, and kvobs gives it half a minute more, where nobody answers it: it has no other limit."""
 SILENT_S = 3.0
 """The time-out of one request where the fault is silence."""
+PATIENCE_S = 120
+"""How long controllers may take for what they make or take away, on a machine that has other things to do."""
 
 
 class Steps(Silent):
@@ -104,7 +106,7 @@ class World:
         if self.delete_namespace and by_force:
             self.bed.api.delete("v1", "Namespace", DEFAULT_NAMESPACE)
         if self.delete_namespace:
-            eventually(lambda: ("Namespace", "", DEFAULT_NAMESPACE) not in self.look(self.bed.api), timeout_s=60)
+            eventually(lambda: self.bed.api.find("v1", "Namespace", DEFAULT_NAMESPACE) is None, timeout_s=PATIENCE_S)
 
     def state(self) -> State:
         """How the cluster looks now."""
@@ -119,7 +121,7 @@ class World:
 
     def until(self, wanted: State) -> State:
         """How the cluster looks as soon as that is as *wanted*, or after a while: what controllers make comes later."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE_S
         while (now := self.state()) != wanted and time.monotonic() < end:
             time.sleep(0.2)
         return now
@@ -161,7 +163,7 @@ def reused(folder: Path) -> Iterator[World]:
 
 
 @contextmanager
-def fresh(folder: Path, client: Client) -> Iterator[World]:
+def fresh(folder: Path) -> Iterator[World]:
     """Give an empty cluster, where an install makes a namespace, a Secret and a Helm release."""
     with Bed(gpu=False) as bed, _proxied(bed, folder) as proxy:
         bed.apply_crds("prometheus-operator")
@@ -169,8 +171,8 @@ def fresh(folder: Path, client: Client) -> Iterator[World]:
             chart=str(chart_under_test()), set_values=tuple(LEAN), wait=False, helm=str(bed.helm()), timeout_s=60
         )
         world = World(
-            name="empty cluster", bed=bed, proxy=proxy, settings=settings, client=client,
-            look=settled, before={}, delete_namespace=True,
+            name="an empty cluster", bed=bed, proxy=proxy, settings=settings, client="kvobs",
+            look=_whole, before={}, delete_namespace=True,
         )  # fmt: skip
         # What the first install leaves for good (Helm's mark on CRDs that were there) is there before all others.
         world.run("install")
@@ -179,10 +181,32 @@ def fresh(folder: Path, client: Client) -> Iterator[World]:
         yield replace(world, before=settled(bed.api))
 
 
+def helms(world: World) -> World:
+    """Return an empty *world* for Helm's requests: with a namespace that stays, since one takes longest to go."""
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": DEFAULT_NAMESPACE}}
+    world.bed.api.apply(namespace)
+    helm = replace(world, client="Helm", delete_namespace=False)
+    # What Helm has once read of the API's schema by this way it keeps, and asks for no more.
+    for action in ACTIONS:
+        helm.run(action, faulty=True)
+    return replace(helm, before=settled(world.bed.api))
+
+
 @contextmanager
 def _proxied(bed: Bed, folder: Path) -> Iterator[FaultProxy]:
     with contextlib.closing(FaultProxy(bed, folder)) as proxy:
         yield proxy
+
+
+def _whole(api: Api) -> Snapshot:
+    """Return every object, where no kind is about to come or go."""
+
+    def look() -> Snapshot | None:
+        with contextlib.suppress(ApiError):
+            return snapshot(api)
+        return None
+
+    return eventually(look)
 
 
 def _focused(api: Api) -> Snapshot:

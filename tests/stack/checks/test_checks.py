@@ -152,6 +152,12 @@ CASES: list[Case] = [
         "not asked",
         ("Node could not be read, and 1 more",),
     ),
+    (
+        "readable",
+        evidence(replace(EMPTY, unasked={"Secret": "no right", "Secret mon/a": "no right"})),
+        "warning",
+        ("Secret could not be read, and 1 more", "--datasource prometheus=UID"),
+    ),
     ("decided", evidence(), "passed", ("will be installed",)),
     ("decided", evidence(stack()), "passed", ("mon/k8s is reused",)),
     ("decided", Evidence(undecided=Trouble("two Prometheus objects", "--prometheus")), "failed", ("--prometheus",)),
