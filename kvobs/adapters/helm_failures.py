@@ -51,7 +51,10 @@ _HINTS = (
     ("dial tcp", _NO_WAY),
     (r"missing in charts/ directory", "helm dependency build fetches what the chart depends on"),
     (r"namespaces \".*\" not found", "kubectl create namespace makes it"),
-    (r"is invalid:|failed to create typed patch object", "a value that the user gave does not fit the chart or the cluster"),
+    (
+        r"is invalid:|failed to create typed patch object",
+        "a value that the user gave does not fit the chart or the cluster",
+    ),
     (
         r"(?:path|repo|chart) .*not found|: not found$|chart\.yaml file is missing",
         "a chart is a folder, an archive, oci://REGISTRY/PATH, an https:// address, or REPO/NAME",
