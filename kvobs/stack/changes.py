@@ -102,7 +102,7 @@ def of_release(
     after = {place(each): each for each in wanted if not is_hook(each)}
     found = [_of_helm(each, at, find(at), before.get(at), secrets) for at, each in after.items()]
     for at, each in before.items():
-        if at not in after and not _is_kept(each) and (live := find(at)) is not None and not _is_kept(live):
+        if at not in after and not is_kept(each) and (live := find(at)) is not None and not is_kept(live):
             found.append(ObjectChange(ref=at, verdict="delete", reason="the chart makes it no more"))
     return tuple(found)
 
@@ -147,7 +147,8 @@ def is_hook(each: Object) -> bool:
     return "helm.sh/hook" in annotations_of(each)
 
 
-def _is_kept(each: Object) -> bool:
+def is_kept(each: Object) -> bool:
+    """Whether Helm leaves it where it is when it is of the release no more."""
     return annotations_of(each).get("helm.sh/resource-policy") == "keep"
 
 

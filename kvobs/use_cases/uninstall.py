@@ -19,6 +19,7 @@ from .connect import cluster_of, helm_of
 from .foreign_fields import restore_fields
 from .lease import at_work
 from .look import look
+from .passed_over import passed_over
 from .progress import Progress, Silent
 from .staying import Left, Staying
 
@@ -103,7 +104,7 @@ def uninstall(
         removed += delete_members(cluster, [each for each in members if each.kind != "Secret"])
         if record.release is not None and helm is not None:
             progress.step(f"uninstall Helm release {record.release.name}")
-            removed += _release(helm, record, settings.timeout_s)
+            removed += _release(cluster, helm, record, settings.timeout_s)
             progress.step("delete what the release left behind")
             removed += _left_by_release(cluster, record)
 
@@ -131,13 +132,14 @@ def _kept_to(other: str, namespace: str) -> Left:
     )
 
 
-def _release(helm: Helm, record: Record, timeout_s: int) -> list[str]:
+def _release(cluster: Cluster, helm: Helm, record: Record, timeout_s: int) -> list[Ref | str]:
     assert record.release is not None
     name, namespace = record.release.name, record.release.namespace
-    if helm.release(name, namespace) is None:
+    standing = helm.release(name, namespace)
+    if standing is None:
         return []
     helm.uninstall(name, namespace, timeout_s=timeout_s)
-    return [f"Helm release {namespace}/{name}"]
+    return [f"Helm release {namespace}/{name}", *passed_over(cluster, standing)]
 
 
 def _left_by_release(cluster: Cluster, record: Record) -> list[Ref]:
