@@ -28,6 +28,7 @@ from ..stack.plan import Plan
 from ..stack.rbac import helm_rights
 from ..stack.remembered import record_of
 from ..stack.rights import Right, rights_needed
+from ..stack.secret_names import secret_texts
 from ..stack.target import DesiredRelease
 from .in_place import find_in_place
 from .look import look
@@ -227,7 +228,16 @@ def _tried(
     """What the API server says of kvobs' own objects and of the chart's."""
     lacking = _known(evidence.lacking)
     ours = try_objects(cluster, own, facts, lacking=lacking, force=plan.take_ownership)
-    theirs = try_objects(cluster, worth_trying(chart), facts, lacking=lacking, force=True, field_manager="helm")
+    release = plan.target.release
+    theirs = try_objects(
+        cluster,
+        worth_trying(chart),
+        facts,
+        lacking=lacking,
+        force=True,
+        field_manager="helm",
+        secrets=secret_texts(release.values) if release is not None else (),
+    )
     return together(ours, theirs)
 
 

@@ -19,6 +19,7 @@ from ..stack.checks.run import every_check, run_checks
 from ..stack.facts import Object
 from ..stack.notes import Note
 from ..stack.objects import kind_of
+from ..stack.secret_names import secret_texts
 from .check import FIRST, rendered, with_chart_crds
 from .in_place import InPlace
 from .prepare import Prepared
@@ -78,9 +79,10 @@ def _evidence(found: Prepared, cluster: Cluster, to_release: bool, in_place: InP
         evidence = with_chart_crds(evidence, pending.helm, pending.desired, facts)
     to_write = [each for each in own if not in_place.holds(each)]
     tried = try_objects(cluster, to_write, facts, force=plan.take_ownership)
-    if not administrator:
+    if pending is not None and not administrator:
+        secrets = secret_texts(pending.desired.values)
         roles = [each for each in chart if kind_of(each) in ROLE_KINDS]
-        tried = together(tried, try_objects(cluster, roles, facts, force=True, field_manager="helm"))
+        tried = together(tried, try_objects(cluster, roles, facts, force=True, field_manager="helm", secrets=secrets))
     return replace(evidence, dry_run=tried)
 
 

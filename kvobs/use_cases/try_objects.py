@@ -6,7 +6,7 @@ What would differ from what stands is another question (`compare`); here it is w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from ..errors import ApiError, Conflict, Forbidden, KvobsError, Unanswered
@@ -15,6 +15,7 @@ from ..stack.facts import Facts, Object, Ref
 from ..stack.objects import OURS, kind_of, ref
 from ..stack.ownership import TAKE
 from ..stack.rights import Right
+from ..stack.secret_names import masked
 
 _LATER = ("NotFound",)
 """Reasons that speak of something that an earlier step makes: a namespace, the role of a binding."""
@@ -44,10 +45,12 @@ def try_objects(
     lacking: Iterable[Right] = (),
     force: bool = False,
     field_manager: str = OURS,
+    secrets: Sequence[str] = (),
     clock: Callable[[], float] = time.monotonic,
 ) -> DryRun:
     """Return what the API server says of *objects*; *force*: as if no field belonged to anybody else.
 
+    The server quotes what it refuses: texts among *secrets* are left out of what it says.
     Those that take a right which is *lacking* are not asked about, nor the others of a kind about which an answer
     took long or did not come.
     """
@@ -80,15 +83,15 @@ def try_objects(
             cluster.apply(each, dry_run=True, force=taking, field_manager=field_manager)
         except Unanswered as error:
             silent.add(at.kind)
-            refusals.append(_refusal(at, "no answer", error))
+            refusals.append(_refusal(at, "no answer", error, secrets))
         except ApiError as error:
             if error.status in _BUSY and "webhook" not in str(error):
                 silent.add(at.kind)
-                refusals.append(_refusal(at, "no answer", error))
+                refusals.append(_refusal(at, "no answer", error, secrets))
             elif error.reason in _LATER or _NO_DRY_RUN in str(error):
                 later.append(at)
             else:
-                refusals.append(_refusal(at, _kind(error), error))
+                refusals.append(_refusal(at, _kind(error), error, secrets))
         else:
             taken += 1
         if (seconds := clock() - began) > SLOW_S:
@@ -123,13 +126,13 @@ def _kind(error: ApiError) -> RefusalKind:
     return "grants" if isinstance(error, Forbidden) and _GRANTS in str(error) else "refused"
 
 
-def _refusal(at: Ref, kind: RefusalKind, error: KvobsError) -> Refusal:
+def _refusal(at: Ref, kind: RefusalKind, error: KvobsError, secrets: Sequence[str]) -> Refusal:
     said, hint = str(error), error.hint or ""
     if kind == "no answer":
         said = f"{at}, asked about without a change: {said}"
     if isinstance(error, Conflict) and error.fields and at.kind != "Namespace":
         hint = f"{hint}; {TAKE}" if hint else TAKE
-    return Refusal(ref=at, kind=kind, said=said, hint=hint)
+    return Refusal(ref=at, kind=kind, said=masked(said, secrets), hint=masked(hint, secrets))
 
 
 _EACH = ("apps", "batch", "rbac.authorization.k8s.io")

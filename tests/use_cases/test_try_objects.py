@@ -109,6 +109,14 @@ def test_a_slow_answer_is_an_answer() -> None:
     assert found.taken == 1
 
 
+def test_a_secret_that_is_quoted() -> None:
+    """What the server quotes of an object may be a secret of the values, and is not repeated."""
+    said = refused(422, "Invalid", 'spec.password: Invalid value: "hunter22-hunter22"')
+    tried = try_objects(Server({"a": said}), [thing("ConfigMap", "a")], FACTS, secrets=["hunter22-hunter22"])
+    assert "hunter22" not in repr(tried)
+    assert "spec.password" in tried.refusals[0].said
+
+
 def test_waiting_has_an_end() -> None:
     """After three slow kinds the others are not asked about, which is said."""
     kinds = [f"Kind{number}" for number in range(5)]
