@@ -12,21 +12,12 @@ from ..stack.applyset import PARENT_NAME, applyset_id, check_parent, member_name
 from ..stack.facts import Object, Ref
 from ..stack.objects import ref
 from ..stack.plan import Plan
-from .act import refuse_foreign
+from .act import ListCluster, refuse_foreign
 from .foreign_fields import patches
 
 
-class SeenCluster(Protocol):
+class SeenCluster(ListCluster, Protocol):
     """What seeing what is in place needs of an API server."""
-
-    def list(
-        self,
-        kind: str,
-        *,
-        namespace: str | None = None,
-        labels: str | None = None,
-        metadata_only: bool = False,
-    ) -> list[Object]: ...
 
     def get(self, kind: str, name: str, namespace: str | None = None) -> Object | None: ...
 

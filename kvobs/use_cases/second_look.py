@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from ..errors import ApiError, KvobsError, Unanswered
 from ..stack.checks.crds import OPERATOR_VERSION
@@ -19,25 +19,13 @@ from ..stack.leftovers import CRD_KIND, operator_crds
 from ..stack.objects import kind_of
 from ..stack.webhooks import CONFIGURATIONS, GROUP, asked_webhooks, is_ready, subject_of
 from ..stack.workloads import annotations_of, helm_release, name_of, tracked_by
+from .act import ListCluster
 
 Answer = TypeVar("Answer")
 
 _DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 _SERVICE_NAME = "kubernetes.io/service-name"
 """Label of an EndpointSlice: the Service that it is of."""
-
-
-class ListCluster(Protocol):
-    """What a second look needs of an API server."""
-
-    def list(
-        self,
-        kind: str,
-        *,
-        namespace: str | None = None,
-        labels: str | None = None,
-        metadata_only: bool = False,
-    ) -> list[Object]: ...
 
 
 def trouble(error: KvobsError) -> Trouble:
