@@ -19,7 +19,7 @@ PANELS = [
     pytest.param(name, panel, id=f"{name}:{panel['title']}")
     for name, dashboard in DASHBOARDS.items()
     for panel in dashboard["panels"]
-    if panel["type"] != "row"
+    if panel["type"] not in ("row", "text")
 ]
 QUERIES = [
     pytest.param(name, panel, target, id=f"{name}:{panel['title']}:{target['refId']}")
@@ -41,9 +41,10 @@ each_variable = pytest.mark.parametrize(("name", "variable"), VARIABLES)
 
 def exposed(dashboard: str) -> dict[str, str]:
     """Series name -> type, of what the dashboard's exporter exposes by default."""
-    lists = {"dcgm.json": "dcgm-exporter-default.tsv", "vllm.json": "vllm-0.32.0.tsv"}
+    gpu, server = "dcgm-exporter-default.tsv", "vllm-0.32.0.tsv"
+    lists = {"dcgm.json": [gpu], "vllm.json": [server], "two-lenses.json": [gpu, server]}
     series = {}
-    for line in (METRIC_NAMES / lists[dashboard]).read_text().splitlines()[1:]:
+    for line in [line for each in lists[dashboard] for line in (METRIC_NAMES / each).read_text().splitlines()[1:]]:
         name, kind = line.split("\t")
         suffixes = ("_bucket", "_sum", "_count") if kind == "histogram" else ("",)
         series |= {name + suffix: kind for suffix in suffixes}
@@ -69,6 +70,16 @@ def selectors(expr: str) -> list[Any]:
     return [node for node in walk(parsed(expr)) if isinstance(node, promql.VectorSelector)]
 
 
+def kept_labels(node: Any) -> set[str]:
+    """Labels that the outermost aggregations of a query keep."""
+    if isinstance(node, promql.AggregateExpr):
+        return set(node.modifier.labels) if node.modifier is not None else set()
+    below = [getattr(node, name, None) for name in ("expr", "lhs", "rhs")]
+    return {
+        label for child in [*below, *getattr(node, "args", ())] if child is not None for label in kept_labels(child)
+    }
+
+
 def datasources(value: Any) -> Iterator[Any]:
     """Every value of a key named `datasource`, wherever it stands."""
     for key, child in value.items() if isinstance(value, dict) else enumerate(value):
@@ -78,10 +89,11 @@ def datasources(value: Any) -> Iterator[Any]:
             yield from datasources(child)
 
 
-def test_the_two_dashboards_are_shipped() -> None:
-    """GPUs and vLLM each have a dashboard, under the uid that links may rely on."""
+def test_the_dashboards_are_shipped() -> None:
+    """GPUs and vLLM each have a dashboard, and one for both, under the uid that links may rely on."""
     assert {name: dashboard["uid"] for name, dashboard in DASHBOARDS.items()} == {
         "dcgm.json": "kvobs-dcgm",
+        "two-lenses.json": "kvobs-two-lenses",
         "vllm.json": "kvobs-vllm",
     }
 
@@ -105,7 +117,7 @@ def test_every_datasource_is_the_input(name: str) -> None:
     """Panels, targets and variables all ask the one input; only Grafana's annotations do not."""
     dashboard = DASHBOARDS[name]
     found = list(datasources(dashboard))
-    panels = [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+    panels = [panel for panel in dashboard["panels"] if panel["type"] not in ("row", "text")]
     targets = [target for panel in panels for target in panel["targets"]]
     needed = len(panels) + len(targets) + len(dashboard["templating"]["list"])
 
@@ -180,10 +192,13 @@ def test_query_rates(name: str, panel: dict[str, Any], target: dict[str, Any]) -
 def test_query_follows_the_variables(name: str, panel: dict[str, Any], target: dict[str, Any]) -> None:
     """Every selector is narrowed by the dashboard's variables."""
     variables = {variable["name"] for variable in DASHBOARDS[name]["templating"]["list"]}
+    of_gpus = {"instance", "gpu"}
     for selector in selectors(target["expr"]):
         narrowed = {m.name for m in selector.matchers.matchers if m.value == f"${m.name}"}
         # The one vLLM metric that does not say which model it is about.
         missing = {"model_name"} if selector.name == "vllm:cache_config_info" else set()
+        if name == "two-lenses.json":  # each lens has its own
+            missing = variables - of_gpus if selector.name.startswith("DCGM_") else of_gpus
         assert narrowed == variables - missing
 
 
@@ -191,7 +206,7 @@ def test_query_follows_the_variables(name: str, panel: dict[str, Any], target: d
 def test_legend_names_what_the_query_keeps(name: str, panel: dict[str, Any], target: dict[str, Any]) -> None:
     """A legend's labels are labels of the result, and tell its series apart."""
     shown = set(re.findall(r"{{(\w+)}}", target.get("legendFormat", "")))
-    kept = {label for labels in re.findall(r"by \((.*?)\)", target["expr"]) for label in labels.split(", ")}
+    kept = kept_labels(parsed(target["expr"]))
 
     assert shown <= kept
     if panel["type"] == "timeseries":
@@ -227,6 +242,26 @@ def test_no_clash_with_upstream() -> None:
 
     assert len(set(ours)) == len(ours)
     assert not theirs & set(ours)
+
+
+def test_two_lenses_say_what_busy_means() -> None:
+    """The dashboard of both lenses opens with a text that explains each of its measures in each lens."""
+    (text,) = [panel for panel in DASHBOARDS["two-lenses.json"]["panels"] if panel["type"] == "text"]
+
+    for word in ("Utilisation", "Tensor", "DRAM", "Running", "waiting", "Framebuffer", "KV cache", "Power", "Tokens"):
+        assert word in text["options"]["content"]
+
+
+def test_two_lenses_share_a_time_axis() -> None:
+    """Each measure of the GPU stands beside the server's own, at the same height and as wide."""
+    panels = {panel["title"]: panel["gridPos"] for panel in DASHBOARDS["two-lenses.json"]["panels"]}
+    pairs = {
+        "Utilisation, tensor and DRAM activity": "Running and waiting requests",
+        "Framebuffer used, share": "KV cache usage",
+        "Power": "Tokens per second",
+    }
+    for left, right in pairs.items():
+        assert panels[right] == {**panels[left], "x": 12}
 
 
 def test_linked_to_each_other() -> None:

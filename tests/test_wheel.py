@@ -118,7 +118,7 @@ def test_installed_package_finds_its_data(installed: Path, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert Path(seen["package"]).is_relative_to(installed.parents[1])
-    assert seen["dashboards"] == ["dcgm.json", "vllm.json"]
+    assert seen["dashboards"] == ["dcgm.json", "two-lenses.json", "vllm.json"]
     assert seen["monitor"] == "ServiceMonitor"
     assert seen["known"] > 0
 
@@ -150,7 +150,7 @@ def test_editable_install_reads_the_checkout(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert Path(seen["package"]) == REPOSITORY / "kvobs" / "__init__.py"
-    assert seen["dashboards"] == ["dcgm.json", "vllm.json"]
+    assert seen["dashboards"] == ["dcgm.json", "two-lenses.json", "vllm.json"]
 
 
 def test_a_stripped_installation_says_so(wheel: Path, tmp_path: Path) -> None:

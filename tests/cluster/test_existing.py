@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kvobs.adapters.assets import shipped_dashboards
 from tests.cluster.api import Object, eventually
 from tests.cluster.bed import Bed
 from tests.cluster.charts import chart_under_test
@@ -146,7 +147,7 @@ def test_dashboards_point_to_their_datasource(existing: Existing) -> None:
     maps = existing.bed.api.list("v1", "ConfigMap", NAMESPACE, labels=f"{OURS},grafana_dashboard=1")
     texts = [text for each in maps for text in each["data"].values()]
 
-    assert len(texts) == len(existing.report["dashboards"]) == 2
+    assert len(texts) == len(existing.report["dashboards"]) == len(shipped_dashboards())
     assert all(f'"uid":"{UID}"' in text and "${DS_" not in text and "__inputs" not in text for text in texts)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import kvobs as library
+from kvobs.adapters.assets import shipped_dashboards
 from kvobs.errors import ActionError
 from tests.cluster.api import ApiError, Object, eventually
 from tests.cluster.bed import Bed
@@ -74,12 +75,13 @@ def test_who_may_not_read_everything(bed: Bed) -> None:
     """Without Secrets, Nodes and ClusterPolicies an install does what it can, and says what could not be read."""
     rules = [rule("core", "configmaps pods services namespaces"), rule("apps monitoring.coreos.com", "*"), LEASES]
     team = ("--kubeconfig", grant(bed, "team", rules))
+    shipped = shipped_dashboards()
     for command in (REUSE, ("status",)):
         done = kvobs(*command, *team, "-o", "json", env=bed.environment(), code=None)
         notes = [note["text"] for note in json.loads(done.stdout)["notes"] if note["id"] == "not-asked"]
         for kind in ("Secret", "Node", "ClusterPolicy.nvidia.com"):
             assert any(note.startswith(f"{kind} could not be read: ") for note in notes), notes
-        assert len(json.loads(done.stdout).get("dashboards", ("dcgm", "vllm"))) == 2
+        assert len(json.loads(done.stdout).get("dashboards", shipped)) == len(shipped)
     assert "ServiceMonitor theirs/kvobs-vllm" in kvobs(*("uninstall", "--yes", *team), env=bed.environment()).stdout
 
 
