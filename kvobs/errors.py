@@ -16,7 +16,8 @@
         │   ├── Forbidden                403: a right is missing
         │   └── Conflict                 409: somebody else owns a field, or the object moved on
         ├── HelmError                    Helm is missing, unreadable, or said no
-        │   └── RolledBack               an upgrade failed, and what was there before is in force again
+        │   └── NotUpgraded              an upgrade failed, and nothing of it is in force
+        │       └── RolledBack           what was there before is in force again
         └── NotReady                     something did not become ready in time
 
 A library's own exception never leaves its adapter: the adapter raises one of these, `from` the cause.
@@ -117,7 +118,11 @@ class HelmError(ActionError):
     """Helm is missing, cannot be understood, or refused."""
 
 
-class RolledBack(HelmError):
+class NotUpgraded(HelmError):
+    """An upgrade failed before it made a revision, or was rolled back: nothing of it is in force."""
+
+
+class RolledBack(NotUpgraded):
     """An upgrade failed; it was rolled back, so that what was there before is in force again."""
 
 

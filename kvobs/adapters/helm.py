@@ -77,6 +77,10 @@ class Helm:
         """Return Helm's version, `4.3.1`; raises HelmError when there is none that can be used."""
         return self._usable()[1]
 
+    def applies(self) -> bool:
+        """Whether this Helm goes on to apply server-side what was applied so, as it does since 4; raises HelmError."""
+        return int(self.version().partition(".")[0]) >= 4
+
     def chart(self, ref: str, version: str | None = None) -> ChartInfo:
         """Return what the chart at *ref* (a path, oci://…, https://…, REPO/NAME) says it is."""
         _positional(ref)

@@ -48,6 +48,11 @@ class TheirField:
     live: Any
     wanted: Any
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it is wanted at all; a field that is only no longer wanted is nothing to dispute over."""
+        return self.wanted is not None
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ObjectChange:
@@ -107,15 +112,18 @@ def of_release(
     return tuple(found)
 
 
-def upgraded(change: ObjectChange, live: Object) -> ObjectChange:
+def upgraded(change: ObjectChange, live: Object, *, applies: bool = True) -> ObjectChange:
     """Return *change*, where Helm will upgrade its release, with what that does to fields that others manage.
 
-    Helm stops at them where it applies on the server's side. Else it takes them, but for custom resources, of which
-    it never looks at the live one.
+    Helm stops at them where it applies on the server's side (*applies*: whether this Helm knows how), but for those
+    of which it says nothing any more. Else it takes them, but for custom resources, of which it never looks at the
+    live one.
     """
     if not change.theirs:
         return change
-    if is_applied_by_helm(live):
+    if applies and is_applied_by_helm(live):
+        if not any(each.is_wanted for each in change.theirs):
+            return change
         return replace(change, verdict="refused", reason=HELM_STOPS, hint=SAY_THE_SAME)
     if not is_built_in(change.ref.kind):
         return change

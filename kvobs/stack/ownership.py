@@ -68,7 +68,16 @@ def _shown_at(live: Object, path: str) -> str | None:
         if key is None:
             return None
         here, rest = here[key], rest[len(key) :].removeprefix(".")
-    text = json.dumps(here, ensure_ascii=False)
+    return shown(here)
+
+
+def shown(value: Any) -> str:
+    """Return *value* as JSON, shortened.
+
+    >>> shown({"a": 1}), len(shown("x" * 100))
+    ('{"a": 1}', 60)
+    """
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .facts import Object
+from .facts import Object, Ref
 from .kinds import resource_of
 from .objects import kind_of
 from .rights import Right, rights_of_release
@@ -55,6 +55,19 @@ def account(name: str, namespace: str, grants: Iterable[Grant]) -> tuple[Object,
             {**binding, "roleRef": {"apiGroup": GROUP, "kind": kind, "name": each.name}, "subjects": [subject]}
         )
     return tuple(objects)
+
+
+def role_of(binding: Object, at: Ref) -> Ref | None:
+    """Return the role that *binding*, which stands *at*, binds; None for what is no binding.
+
+    >>> binds = {"roleRef": {"apiGroup": GROUP, "kind": "Role", "name": "reads"}}
+    >>> str(role_of(binds, Ref(f"RoleBinding.{GROUP}", "mon", "b"))), role_of({}, Ref("Secret", "mon", "s"))
+    ('Role mon/reads', None)
+    """
+    bound = binding.get("roleRef")
+    if bound is None:
+        return None
+    return Ref(f"{bound['kind']}.{GROUP}", at.namespace if bound["kind"] == "Role" else "", bound["name"])
 
 
 def grants_of(name: str, purpose: str, rights: Iterable[Right]) -> list[Grant]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .changes import ObjectChange
+from .changes import ObjectChange, TheirField
 from .facts import Object, Ref
 from .notes import Note
 from .objects import MANAGED_BY, kind_of
+from .ownership import shown
 from .workloads import annotations_of, labels_of
 
 ENDING = frozenset({"Job.batch", "Pod"})
@@ -22,7 +23,7 @@ COMPLETED_BY_HOOKS = "WebhookConfiguration"
 """How the kinds end whose objects are of no use before a hook has written an authority into them."""
 
 _NAMED = 5
-"""Fields of others that a note names; the rest is counted."""
+"""Fields of others that are named; the rest is counted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,12 +73,33 @@ class ReleaseDrift:
         ]
         if not fields:
             return ()
-        more = f" and {len(fields) - _NAMED} more" if len(fields) > _NAMED else ""
         text = (
-            f"Others have set fields of the stack's objects, which are left as they are: {', '.join(fields[:_NAMED])}"
-            f"{more}; kvobs diff shows their values."
+            f"Others have set fields of the stack's objects, which are left as they are: {_named(fields, ', ')}; kvobs"
+            " diff shows their values."
         )
         return (Note("release-fields-of-others", text),)
+
+
+def where_helm_stops(changes: Iterable[ObjectChange]) -> str | None:
+    """Name the fields at which the upgrade that makes *changes* would stop, whose they are and both values, or None."""
+    fields = [
+        f"{each.ref} {_disputed(field)}"
+        for each in changes
+        if each.verdict == "refused"
+        for field in each.theirs
+        if field.is_wanted
+    ]
+    return _named(fields, "; ") if fields else None
+
+
+def _disputed(field: TheirField) -> str:
+    there = "taken away" if field.live is None else shown(field.live)
+    return f"{field.path} of {' and '.join(field.managers)} ({there}, where the release has {shown(field.wanted)})"
+
+
+def _named(fields: Sequence[str], between: str) -> str:
+    more = f" and {len(fields) - _NAMED} more" if len(fields) > _NAMED else ""
+    return between.join(fields[:_NAMED]) + more
 
 
 def compared(manifest: Iterable[Object]) -> list[Object]:

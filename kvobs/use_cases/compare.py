@@ -84,12 +84,12 @@ class Arrivals:
 
     namespaces: Mapping[str, int]
     """Namespace -> number of the step."""
-    kinds: int | None
-    """Number of the step that brings the kinds that are not served; None: no step does."""
+    release: int | None
+    """Number of the step of our release, which brings the kinds that are not served; None: there is none."""
 
     def of(self, at: Ref, live: Live) -> str | None:
         """Say with which step the last of what *at* needs comes; None where all is there."""
-        steps = [self.namespaces.get(at.namespace), None if live.serves(at.kind) else self.kinds]
+        steps = [self.namespaces.get(at.namespace), None if live.serves(at.kind) else self.release]
         step = max((each for each in steps if each is not None), default=None)
         return None if step is None else f"arrives with step {step}"
 
@@ -115,9 +115,16 @@ def ask(
 
 
 def validated(
-    cluster: CompareCluster, change: ObjectChange, wanted: Object, *, secrets: Sequence[str] = ()
+    cluster: CompareCluster,
+    change: ObjectChange,
+    wanted: Object,
+    *,
+    needs: str | None = None,
+    secrets: Sequence[str] = (),
 ) -> ObjectChange:
     """Return *change*, which Helm would make, as refused where the server does not take *wanted*.
+
+    *needs* says when comes what it needs and the server may not find yet; None: nothing is known of that.
 
     Of a workload a pod is tried too: PodSecurity and quotas look at nothing else. An install makes no pod itself, so
     that it needs no right to, and where there is none that pod is not validated.
@@ -131,7 +138,7 @@ def validated(
         except ApiError as error:
             if error.status == 404:
                 # It needs something that the same step brings: a role for its binding.
-                return replace(change, unvalidated=masked(str(error), secrets))
+                return replace(change, unvalidated=needs or masked(str(error), secrets))
             whose = "" if each is whole else "a pod of it: "
             refused = _refused(ref(each), error, secrets)
             if whose and isinstance(error, Forbidden) and not _may_apply(cluster, ref(each)):

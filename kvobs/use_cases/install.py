@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..adapters.cluster import Cluster
 from ..adapters.helm import Helm
-from ..errors import ActionError, Forbidden, RolledBack
+from ..errors import ActionError, Forbidden, NotUpgraded
 from ..settings import Settings
 from ..stack.choice import parent_of
 from ..stack.facts import Facts
@@ -20,7 +20,7 @@ from .inputs import Dashboards
 from .lease import at_work, somebody_at_work
 from .look import look
 from .one_look import OneLook
-from .preflight import preflight
+from .preflight import preflight, refuse_fields_of_others
 from .prepare import Preparation, Prepared
 from .progress import Progress, Silent
 from .release import PendingRelease
@@ -102,21 +102,24 @@ def install(
     results: list[StepResult] = []
     with contextlib.ExitStack() as held:
         if to_do:
+            judged = _judged_alone(preparation, found, in_place)
             held.enter_context(acting())
             results += Steps(cluster, found.plan, in_place, progress).make_namespace()
             turn = held.enter_context(at_work(cluster, namespace, timeout_s=settings.timeout_s, progress=progress))
             progress = turn.progress
-            if turn.waited or _moved(cluster, found):
+            if judged is None or turn.waited or _moved(cluster, found):
                 progress.step("look at what another kvobs did")
                 found, in_place, to_do = _seen(preparation)
                 _stay(found, namespace)
+                judged = _judged(preparation, found, in_place)
+            found = judged
         steps = Steps(cluster, found.plan, in_place, progress)
         results += steps.do("secret")
         facts, plan, seen = found.facts, found.plan, found.seen
         if found.pending is not None:
             try:
                 result = _release(found.pending, settings, progress)
-            except RolledBack:
+            except NotUpgraded:
                 # What this run was told of the stack is not in force: a later one goes by what was recorded before.
                 steps.forget()
                 raise
@@ -155,9 +158,34 @@ def _seen(preparation: Preparation) -> tuple[Prepared, InPlace, bool]:
     to_do = not (kept and in_place.is_all(found.plan)) or somebody_at_work(cluster, found.plan.target.namespace)
     if to_do:
         require(cluster, found.rights)
-        said = preflight(found, cluster, preparation.settings, in_place=in_place)
-        found = replace(found, notes=(*found.notes, *said))
     return found, in_place, to_do
+
+
+def _judged_alone(preparation: Preparation, found: Prepared, in_place: InPlace) -> Prepared | None:
+    """*found* with what the checks say of it, or None where another run is in the midst of it: it ends first.
+
+    The Lease lies in the namespace. Where somebody holds it, the namespace is there, and the checks can wait until
+    the Lease is ours: what they would see now is half made. Where nobody does, they come before the Lease, so that a
+    refusal leaves no namespace that was made for its sake; one that speaks of what a run that has begun meanwhile is
+    making is not believed. Either way they are made anew after a wait. So nothing but the Lease, and a namespace for
+    it which the checks found nothing against, is made before they have said yes.
+    """
+    cluster, namespace = preparation.cluster, found.plan.target.namespace
+    if somebody_at_work(cluster, namespace):
+        return None
+    try:
+        return _judged(preparation, found, in_place)
+    except ActionError:
+        if somebody_at_work(cluster, namespace) or _moved(cluster, found):
+            return None
+        raise
+
+
+def _judged(preparation: Preparation, found: Prepared, in_place: InPlace) -> Prepared:
+    """*found* with what the checks say of it. Raises `ActionError` for what would stop the install half-way."""
+    said = preflight(found, preparation.cluster, preparation.settings, in_place=in_place)
+    refuse_fields_of_others(found, preparation.cluster)
+    return replace(found, notes=(*found.notes, *said))
 
 
 def _moved(cluster: Cluster, found: Prepared) -> bool:

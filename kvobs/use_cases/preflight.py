@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..adapters.cluster import Cluster
-from ..errors import ActionError
+from ..errors import ActionError, Forbidden
 from ..settings import Settings
+from ..stack.changes import SAY_THE_SAME
 from ..stack.checks.evidence import Evidence
 from ..stack.checks.permissions import ROLE_KINDS
 from ..stack.checks.pod_security import ENFORCE, LEVELS
@@ -19,10 +20,12 @@ from ..stack.checks.run import every_check, run_checks
 from ..stack.facts import Object
 from ..stack.notes import Note
 from ..stack.objects import kind_of
+from ..stack.release_drift import where_helm_stops
 from ..stack.secret_names import secret_texts
 from .check import FIRST, rendered, with_chart_crds
 from .in_place import InPlace
 from .prepare import Prepared
+from .preview import Preview
 from .second_look import with_surroundings
 from .try_objects import together, try_objects
 
@@ -62,6 +65,26 @@ def preflight(
         for each in results
         if each.outcome == "warning" and each.id not in noted
     )
+
+
+def refuse_fields_of_others(found: Prepared, cluster: Cluster) -> None:
+    """Raise `ActionError` where an upgrade is to come that Helm would stop at a field which somebody else manages.
+
+    Helm would find that out half-way, and its roll-back stops at the same field. It is what a diff says of the same
+    objects; where nothing is to be upgraded, such a field is left to whoever set it.
+    """
+    if found.pending is None or not found.pending.upgrades:
+        return
+    try:
+        fields = where_helm_stops(Preview(cluster, found.pending.helm, found, validate=False).release())
+    except Forbidden:
+        # Helm gets each object by its name, which takes less than the right to list them: it goes on, and finds out.
+        return
+    if fields is not None:
+        raise ActionError(
+            f"nothing was changed, since Helm would stop at what others manage: {fields}",
+            hint=f"{SAY_THE_SAME}; then run the same command again. kvobs diff shows all that it would change",
+        )
 
 
 def _evidence(found: Prepared, cluster: Cluster, to_release: bool, in_place: InPlace) -> Evidence:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 
 from ..adapters.cluster import Cluster
@@ -17,6 +17,7 @@ from ..stack.facts import Object, Ref
 from ..stack.leftovers import CRD_KIND
 from ..stack.objects import kind_of, owned, ref
 from ..stack.plan import Step
+from ..stack.rbac import role_of
 from ..stack.release_drift import compared
 from ..stack.secret_names import secret_texts
 from ..stack.values import ADMIN_PASSWORD_KEY, ADMIN_USER_KEY, same_values
@@ -80,7 +81,7 @@ class Preview:
 
     def _of_step(self, step: Step) -> Iterator[ObjectChange]:
         if step.release is not None:
-            yield from self._release()
+            yield from self.release()
         if step.secret is not None:
             yield self._secret(step.secret)
         for each in step.objects:
@@ -130,8 +131,8 @@ class Preview:
         }
         return self._own(owned(secret, applyset_id=self._applyset))
 
-    def _release(self) -> Iterator[ObjectChange]:
-        """What happens to the objects of our release."""
+    def release(self) -> Iterator[ObjectChange]:
+        """Yield what happens to the objects of our release; where the stack is somebody else's, there are none."""
         pending = self._prepared.pending
         if pending is None:
             return
@@ -147,17 +148,18 @@ class Preview:
             change = _mended(change, pending) if same else change
             live = self._live.find(change.ref)
             if live is not None and pending.action not in ("keep", "mend"):
-                change = upgraded(change, live)
-            yield self._of_helm(change, by_place.get(change.ref))
+                change = upgraded(change, live, applies=bool(change.theirs) and self._helm.applies())
+            yield self._of_helm(change, by_place.get(change.ref), brought=by_place)
 
-    def _of_helm(self, change: ObjectChange, wanted: Object | None) -> ObjectChange:
-        """*change* with the server's word on it, where that is asked for."""
+    def _of_helm(self, change: ObjectChange, wanted: Object | None, *, brought: Container[Ref]) -> ObjectChange:
+        """*change* with the server's word on it, where that is asked for; *brought*: what the same step brings."""
         if wanted is None or change.verdict not in ("create", "change") or not self._validate:
             return change
         if (why := self._arrivals.of(change.ref, self._live)) is not None:
             return replace(change, unvalidated=why)
         self._require()
-        return validated(self._cluster, change, wanted, secrets=self._secrets)
+        with_it = f"arrives with step {self._arrivals.release}" if role_of(wanted, change.ref) in brought else None
+        return validated(self._cluster, change, wanted, needs=with_it, secrets=self._secrets)
 
     def _rendered(self, pending: PendingRelease) -> tuple[Object, ...]:
         """What Helm would apply; CRDs only where they are not there, since Helm leaves the others alone."""
@@ -248,10 +250,10 @@ def _secrets_of(pending: PendingRelease | None) -> tuple[str, ...]:
 def _arrivals(prepared: Prepared) -> Arrivals:
     """What the plan's own steps bring."""
     namespaces: dict[str, int] = {}
-    kinds: int | None = None
+    release: int | None = None
     for number, step in enumerate(prepared.plan.steps, 1):
         if step.id == "namespace":
             namespaces |= {each["metadata"]["name"]: number for each in step.objects}
         if step.release is not None:
-            kinds = number
-    return Arrivals(namespaces=namespaces, kinds=kinds)
+            release = number
+    return Arrivals(namespaces=namespaces, release=release)

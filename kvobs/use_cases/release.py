@@ -13,7 +13,7 @@ from typing import Protocol
 from ..adapters.helm import Helm
 from ..adapters.helm_release import HelmRelease
 from ..adapters.helm_storage import SecretReader, stored_release
-from ..errors import Forbidden, HelmError, UsageError
+from ..errors import Forbidden, HelmError, NotUpgraded, UsageError
 from ..settings import Settings
 from ..stack.applyset import Record
 from ..stack.chart_versions import refuse_too_old
@@ -94,6 +94,11 @@ class PendingRelease:
         """What is done, for the progress."""
         return f"Helm release {self.desired.name}: {self.action}"
 
+    @property
+    def upgrades(self) -> bool:
+        """Whether Helm brings objects that are there to another revision."""
+        return self.action in ("upgrade", "roll back and upgrade")
+
     def outdated(self) -> bool:
         """Whether there is something to do, and the release no longer stands as it did when that was found out."""
         return self.action != "keep" and self.stands_now() != self.current
@@ -106,7 +111,7 @@ class PendingRelease:
     def carry_out(self, *, timeout_s: int, on_line: Callable[[str], None]) -> tuple[bool, str]:
         """Do it; return whether anything was changed, and the revision and chart as they are then.
 
-        Raises `RolledBack` where an upgrade failed and what was there before is in force again, `HelmError` else.
+        Raises `NotUpgraded` where an upgrade failed and nothing of it is in force, `HelmError` else.
         """
         desired = self.desired
         if self.action == "keep":
@@ -120,7 +125,10 @@ class PendingRelease:
             self.helm.uninstall(desired.name, desired.namespace, timeout_s=timeout_s)
             before = None
         if self.action == "roll back and upgrade":
-            self.helm.rollback(desired.name, desired.namespace, timeout_s=timeout_s)
+            try:
+                self.helm.rollback(desired.name, desired.namespace, timeout_s=timeout_s)
+            except HelmError as error:
+                raise NotUpgraded(str(error), hint=error.hint) from error
             before = self.stands_now()
         try:
             # No --wait: kvobs waits itself, with more to say, and Helm waits for its hooks in any case.

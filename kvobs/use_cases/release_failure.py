@@ -9,7 +9,7 @@ from typing import Protocol
 from ..adapters.helm import Helm
 from ..adapters.helm_release import HelmRelease
 from ..adapters.helm_storage import SecretReader, recorded_statuses
-from ..errors import HelmError, KvobsError, RolledBack
+from ..errors import HelmError, KvobsError, NotUpgraded, RolledBack
 from ..stack.kinds import in_namespaces
 from ..stack.leftovers import CRD_KIND
 from ..stack.objects import delete_order, ref
@@ -50,9 +50,7 @@ class Failure:
         except KvobsError as unknown:
             return self._told(f"how the release stands now is not known: {unknown}", self._going_on)
         if now is None or not self._made(now):
-            if now is not None and now == self.before and now.status == "deployed":
-                return self._told(f"revision {now.revision} is still in force", self.error.hint)
-            return self.error
+            return self._not_begun(now)
         if self.before is None:
             return self._uninstalled(now)
         if self.before.status == "deployed":
@@ -67,6 +65,17 @@ class Failure:
             f"revision {self.before.revision} before it is {self.before.status} too, and nothing is undone",
             f"{self._going_on}; helm -n {self.desired.namespace} history {self.desired.name} shows the revisions",
         )
+
+    def _not_begun(self, now: HelmRelease | None) -> HelmError:
+        """The error where *now* is no unfinished revision of our attempt."""
+        if now is None or self.before is None:
+            return self.error
+        if now == self.before and now.status == "deployed":
+            return NotUpgraded(f"{self.error}; revision {now.revision} is still in force", hint=self.error.hint)
+        if now == self.before or not same_values(now.values, self.desired.values):
+            return NotUpgraded(str(self.error), hint=self.error.hint)
+        # With our values: it may be our revision after all.
+        return self.error
 
     def _made(self, now: HelmRelease) -> bool:
         """Whether *now* is the revision that our attempt made, and has left unfinished."""

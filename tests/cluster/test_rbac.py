@@ -94,6 +94,11 @@ def test_a_whole_life_with_these_rights_alone() -> None:
 
         asked = run("check", "--chart", str(small_chart()), *lean)["checks"]
         assert [each["said"] for each in asked if each["outcome"] == "not asked"] == []
+        foretold = run("install", "--dry-run", *INSTALL[1:])["steps"]
+        bindings = [
+            each for step in foretold for each in step["objects"] if each["ref"]["kind"].endswith(f"Binding.{GROUP}")
+        ]
+        assert {each["unvalidated"] for each in bindings} == {"arrives with step 2"}
         # The registry of the first run holds for the second, which is told nothing of it.
         mirror = ("--image-registry", "registry.local/mirror", "--image-pull-secret", "pull")
         first, again = run(*INSTALL, *mirror), run(*INSTALL)

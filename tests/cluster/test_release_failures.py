@@ -14,7 +14,7 @@ from tests.cluster.bed import Bed
 from tests.cluster.charts import small_chart
 from tests.cluster.commands import kvobs
 from tests.cluster.lean import LEAN, RELEASE, empty_cluster, lasting, releases, remove
-from tests.cluster.snapshots import Snapshot, settled
+from tests.cluster.snapshots import Snapshot, settled, versions
 
 NAMESPACE = "monitoring"
 MONITORING = "monitoring.coreos.com/v1"
@@ -153,6 +153,56 @@ def test_an_upgrade_that_fails(installed: Installing, bed: Bed, values: tuple[st
     spec = bed.api.get(MONITORING, "Prometheus", f"{RELEASE}-prometheus", NAMESPACE)["spec"]
     assert (spec["retention"], spec["scrapeInterval"]) == ("10d", "30s")
     assert [status for _, status in releases(bed)].count("deployed") == 1
+    assert installed.outcome()["outcome"] == "unchanged"
+
+
+def test_an_upgrade_that_makes_no_revision(installed: Installing, bed: Bed) -> None:
+    """Helm stops before it begins, at a name that somebody else has: what the run was told holds for no later one."""
+    account = {"name": f"{RELEASE}-kube-state-metrics", "namespace": NAMESPACE}
+    bed.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
+    parent = bed.api.get("v1", "ConfigMap", "kvobs", NAMESPACE)
+    before = releases(bed)
+
+    told = ("--image-registry", "registry.local/mirror", "--set", "kubeStateMetrics.enabled=true")
+    said = installed(*told, code=3)
+
+    assert "cannot be imported into the current release" in said
+    assert "is still in force" in said
+    assert releases(bed) == before
+    now = bed.api.get("v1", "ConfigMap", "kvobs", NAMESPACE)
+    assert now["metadata"]["resourceVersion"] != parent["metadata"]["resourceVersion"]
+    assert [now.get("data"), now["metadata"]["annotations"]] == [parent.get("data"), parent["metadata"]["annotations"]]
+    assert installed.outcome()["outcome"] == "unchanged"
+    bed.api.delete("v1", "ServiceAccount", account["name"], NAMESPACE)
+
+
+def test_an_upgrade_at_a_field_of_somebody_else(installed: Installing, bed: Bed, line: str) -> None:
+    """Helm 4 would stop at it, and roll back in vain: that is said before anything is changed; Helm 3 goes on."""
+    at = {"name": f"{RELEASE}-prometheus", "namespace": NAMESPACE}
+
+    def set_by_others(days: str) -> None:
+        theirs = {"apiVersion": MONITORING, "kind": "Prometheus", "metadata": at, "spec": {"retention": days}}
+        bed.api.apply(theirs, manager="ops")
+
+    set_by_others("20d")
+    upgrade = ("--set", "prometheus.prometheusSpec.scrapeInterval=7s")
+    if line == "4":
+        before = versions(settled(bed.api))
+        said = " ".join(installed(*upgrade, "--image-registry", "registry.local/mirror", code=3).split())
+        assert "nothing was changed, since Helm would stop at what others manage" in said
+        assert f'{at["name"]} spec.retention of ops ("20d", where the release has "10d")' in said
+        assert "give the release the value that they have (--set), or take the field back from them" in said
+        assert "then run the same command again" in said
+        assert versions(settled(bed.api)) == before
+        assert installed.outcome()["outcome"] == "unchanged"
+        # As the hint says.
+        upgrade = (*upgrade, "--set", "prometheus.prometheusSpec.retention=20d")
+    assert installed.outcome(*upgrade)["outcome"] == "changed"
+    assert retention(bed) == "20d"
+
+    # As it was, for the tests to come.
+    set_by_others("10d")
+    assert installed.outcome()["outcome"] == "changed"
     assert installed.outcome()["outcome"] == "unchanged"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -108,41 +108,81 @@ def test_one_that_came_and_went(bed: Bed, alone: tuple[dict[Key, Any], Snapshot]
     """What another run did between our look and our turn is looked at, though nobody had to be waited for."""
     whole, before = alone
 
-    class Slow(Helm):
-        """Takes as long to fetch a chart as the other run takes."""
+    report = install_during_which(bed, lambda: kvobs(*INSTALL, env=bed.environment()))
 
-        came = False
-
-        def chart(self, ref: str, version: str | None = None) -> ChartInfo:
-            if not self.came:
-                self.came = True
-                kvobs(*INSTALL, env=bed.environment())
-            return super().chart(ref, version)
-
-    values = tuple(INSTALL[at + 1] for at, word in enumerate(INSTALL) if word == "--set")
-    chart = INSTALL[INSTALL.index("--chart") + 1]
-    helm = Slow(kubeconfig=str(bed.kubeconfig), environment=bed.environment(), executable=str(bed.helm()))
-    settings = Settings(kubeconfig=str(bed.kubeconfig), chart=chart, set_values=values, wait=False)
-
-    assert not library.install(settings, helm=helm).changed
-    assert helm.came
+    assert not report.changed
     assert releases(bed) == [("1", "deployed")]
     assert made(settled(bed.api), before) == whole
     remove(bed)
 
 
-def test_the_first_is_killed(bed: Bed, alone: tuple[dict[Key, Any], Snapshot]) -> None:
-    """A run of this machine that is no more is not waited for, though its Lease is still there."""
-    whole, before = alone
-    with begun(bed) as first:
-        first.cut_power()
-        held = lease(bed)
-        assert held is not None
-        assert f"/{first.process.pid}/" in held["spec"]["holderIdentity"]
+def install_during_which(bed: Bed, comes: Callable[[], object], *more: str) -> library.InstallReport:
+    """Install, with more `--set`, by a Helm that takes as long to fetch a chart as what *comes* meanwhile takes."""
 
-    done = kvobs(*INSTALL, env=bed.environment())
-    assert "waiting" not in done.stderr
-    assert made(settled(bed.api), before) == whole
+    class Slow(Helm):
+        came = False
+
+        def chart(self, ref: str, version: str | None = None) -> ChartInfo:
+            if not self.came:
+                self.came = True
+                comes()
+            return super().chart(ref, version)
+
+    values = tuple(INSTALL[at + 1] for at, word in enumerate(INSTALL) if word == "--set")
+    chart = INSTALL[INSTALL.index("--chart") + 1]
+    helm = Slow(kubeconfig=str(bed.kubeconfig), environment=bed.environment(), executable=str(bed.helm()))
+    settings = Settings(kubeconfig=str(bed.kubeconfig), chart=chart, set_values=(*values, *more), wait=False)
+    report = library.install(settings, helm=helm)
+    assert helm.came
+    return report
+
+
+EXPORTER = "nodeExporter.enabled=true"
+REFUSED = {"pod-security.kubernetes.io/enforce": "baseline"}
+"""By these labels of its namespace an install of the node exporter is refused."""
+
+
+@pytest.fixture
+def home(bed: Bed) -> Iterator[Object]:
+    """A namespace for which an install is refused, for as long as it has its labels."""
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "monitoring"}}
+    bed.api.apply({**namespace, "metadata": {"name": "monitoring", "labels": REFUSED}})
+    yield namespace
+    kvobs("uninstall", "--yes", env=bed.environment())
+    bed.api.delete("v1", "Namespace", "monitoring")
+    eventually(lambda: bed.api.find("v1", "Namespace", "monitoring") is None)
+
+
+def put_right(bed: Bed, namespace: Object) -> None:
+    """Take away for what an install into the namespace is refused."""
+    bed.api.merge(namespace, {"metadata": {"labels": dict.fromkeys(REFUSED)}})
+
+
+def test_what_another_is_at_work_on_is_not_judged(bed: Bed, home: Object) -> None:
+    """The checks come after the wait: what would refuse an install still is told then; what no longer does is not."""
+    before = versions(settled(bed.api))
+    for right, code in ((False, 3), (True, 0)):
+        with at_work_elsewhere(bed, renewals=120):
+            waiting = Running(*INSTALL, "--set", EXPORTER, env=bed.environment())
+            waiting.until(WAITS)
+        if right:
+            put_right(bed, home)
+        bed.api.delete("coordination.k8s.io/v1", "Lease", "kvobs", "monitoring")
+        assert waiting.end() == code, waiting.said
+        assert ("breaks level baseline" in "".join(waiting.said)) == (not right)
+        if not right:
+            assert versions(settled(bed.api)) == before
+    assert releases(bed) == [("1", "deployed")]
+
+
+def test_a_refusal_that_is_out_of_date(bed: Bed, home: Object) -> None:
+    """What was judged as it stood before another run came and went is judged anew, and no reason to refuse."""
+
+    def come() -> None:
+        put_right(bed, home)
+        kvobs(*INSTALL, "--set", EXPORTER, env=bed.environment())
+
+    assert not install_during_which(bed, come, EXPORTER).changed
     assert releases(bed) == [("1", "deployed")]
     assert lease(bed) is None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from kvobs.stack.changes import (
 )
 from kvobs.stack.facts import Object, Ref
 from kvobs.stack.objects import HIDDEN, ref
+from kvobs.stack.release_drift import where_helm_stops
 
 TOKEN = "Wren-that-nobody-may-see"
 HELM = {"f:metadata": {"f:annotations": {"f:meta.helm.sh/release-name": {}}}}
@@ -212,6 +214,33 @@ def test_an_upgrade_meets_the_fields_of_others() -> None:
     assert upgraded(custom, helm_3) == custom
     without = ObjectChange(ref=built_in.ref, verdict="unchanged")
     assert upgraded(without, helm_4) == without
+    # A Helm 3 that goes on with what a Helm 4 applied.
+    assert upgraded(built_in, helm_4, applies=False) == upgraded(built_in, helm_3)
+
+
+def test_an_upgrade_does_not_dispute_what_it_no_longer_wants() -> None:
+    """A field that the chart says no more and somebody else has is let go, and named no more where Helm does stop."""
+    dropped = TheirField(path="spec.paused", managers=("rollouts",), live=True, wanted=None)
+    kept = ObjectChange(ref=Ref("Deployment.apps", "ns", "a"), verdict="theirs", theirs=(dropped,))
+    scaled = replace(kept, theirs=(dropped, TheirField(path="spec.replicas", managers=("hpa",), live=3, wanted=1)))
+    helm_4 = managed(deployment(), ("helm", HELM))
+
+    assert upgraded(kept, helm_4) == kept
+    assert where_helm_stops([upgraded(kept, helm_4)]) is None
+    assert where_helm_stops([scaled]) is None
+    assert where_helm_stops([upgraded(scaled, helm_4)]) == (
+        "Deployment ns/a spec.replicas of hpa (3, where the release has 1)"
+    )
+
+
+def test_where_helm_stops_is_named_in_short() -> None:
+    """Who has the field and both values, shortened; of many fields the first ones, and how many more there are."""
+    gone = TheirField(path="data.k", managers=("one", "two"), live=None, wanted="x" * 100)
+    at = Ref("ConfigMap", "ns", "a")
+    said = where_helm_stops([ObjectChange(ref=at, verdict="refused", theirs=(gone,) * 7)]) or ""
+
+    first = f'ConfigMap ns/a data.k of one and two (taken away, where the release has "{"x" * 58}…)'
+    assert said == "; ".join([first] * 5) + " and 2 more"
 
 
 def test_changes_are_counted_by_verdict() -> None:

@@ -106,7 +106,7 @@ def test_which_object_a_manifest_means(obj: Object, want: Ref) -> None:
 )
 def test_what_arrives_with_a_step(at: Ref, want: str | None) -> None:
     """The last step that brings its namespace or its kind; nothing for what is all there."""
-    assert Arrivals(namespaces={"new": 1}, kinds=3).of(at, Live(Server())) == want
+    assert Arrivals(namespaces={"new": 1}, release=3).of(at, Live(Server())) == want
 
 
 def test_the_servers_word_is_the_answer() -> None:
@@ -220,3 +220,5 @@ def test_what_needs_another_object_of_the_same_step_is_not_validated() -> None:
     change = validated(Server(says={"Deployment.apps": missing}), CREATED, DEPLOYMENT)
 
     assert (change.verdict, change.unvalidated) == ("create", str(missing))
+    known = validated(Server(says={"Deployment.apps": missing}), CREATED, DEPLOYMENT, needs="arrives with step 3")
+    assert known.unvalidated == "arrives with step 3"

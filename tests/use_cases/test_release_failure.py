@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kvobs.adapters.helm_release import HelmRelease
-from kvobs.errors import ClusterUnreachable, HelmError, RolledBack
+from kvobs.errors import ClusterUnreachable, HelmError, NotUpgraded, RolledBack
 from kvobs.stack.target import DesiredRelease
 from kvobs.use_cases.release import PendingRelease
 
@@ -170,6 +170,43 @@ def test_taken_back(before: HelmRelease | None, after: HelmRelease | None, outco
     assert error.exit_code == 3
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "came_to_nothing"),
+    [
+        (revision(3, "deployed"), revision(3, "deployed"), True),
+        (revision(3, "failed"), revision(3, "failed"), True),
+        (revision(3, "deployed"), revision(4, "pending-upgrade", b=2), True),
+        (revision(3, "deployed"), revision(4, "deployed", b=2), True),
+        (revision(3, "deployed"), revision(4, "failed", a=1), True),
+        (revision(3, "deployed"), revision(4, "deployed", a=1), False),
+        (revision(3, "deployed"), revision(5, "failed", a=1), False),
+        (None, None, False),
+        (None, revision(1, "failed", a=1), False),
+    ],
+    ids=[
+        *("no revision", "no revision over a failed one", "somebody else's at work", "somebody else's in force"),
+        *("rolled back", "ours in force all the same", "may be ours"),
+        *("a first one that made nothing", "a first one"),
+    ],
+)
+def test_nothing_of_an_upgrade_is_in_force(
+    before: HelmRelease | None, after: HelmRelease | None, came_to_nothing: bool
+) -> None:
+    """Only where that is sure is it said: what the run was told is forgotten then."""
+    error, _, _ = failed(before, after)
+
+    assert isinstance(error, NotUpgraded) == came_to_nothing
+
+
+def test_a_pending_upgrade_that_cannot_be_rolled_back() -> None:
+    """The upgrade that was to follow has not begun: Helm's word is told as it is, and nothing of it is in force."""
+    error, helm, _ = failed(revision(3, "pending-upgrade"), None, action="roll back and upgrade", fails=("rollback",))
+
+    assert (str(error), error.hint, helm.done) == ("cannot rollback None", "look at it", ["rollback None"])
+    assert isinstance(error, NotUpgraded)
+    assert not isinstance(error, RolledBack)
+
+
 def test_an_earlier_one_is_in_force() -> None:
     """Where the last upgrade failed too, what is in force is an older revision, and that is what is gone back to."""
     records = Records({1: revision(1, "deployed"), 2: revision(2, "failed"), 3: revision(3, "failed", a=1)})
@@ -233,7 +270,7 @@ def test_what_cannot_be_taken_back(before: HelmRelease | None, after: HelmReleas
     assert "it does not fit; " in str(error)
     assert says in str(error)
     assert "look at it; then run the same command again" in str(error.hint)
-    assert not isinstance(error, RolledBack)
+    assert not isinstance(error, NotUpgraded)
 
 
 def test_how_it_stands_is_not_known() -> None:
