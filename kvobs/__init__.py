@@ -4,6 +4,9 @@ The library is what the command line calls::
 
     import kvobs
     report = kvobs.install(kvobs.Settings(namespace="monitoring"))
+    seen = kvobs.verify(kvobs.Settings(namespace="monitoring"), kvobs.Verification(wait_s=120))
+    for cause in seen.causes:
+        print(cause.finding.said, cause.finding.fix)
 
 Names are loaded when they are used, so that `import kvobs` costs nothing.
 """
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
     from .dashboard.patch import Reference as Reference
     from .dashboard.patch import patch_dashboard as patch_dashboard
     from .errors import KvobsError as KvobsError
+    from .settings import Reach as Reach
     from .settings import Settings as Settings
+    from .settings import Verification as Verification
     from .use_cases.check import CheckReport as CheckReport
     from .use_cases.check import check as check
     from .use_cases.diff import DiffReport as DiffReport
@@ -36,6 +41,8 @@ if TYPE_CHECKING:
     from .use_cases.status import status as status
     from .use_cases.uninstall import UninstallReport as UninstallReport
     from .use_cases.uninstall import uninstall as uninstall
+    from .use_cases.verify import verify as verify
+    from .use_cases.verify_report import VerifyReport as VerifyReport
 
 __version__ = "0.1.0"
 
@@ -47,10 +54,13 @@ _HOME = {
     "InstallReport": "use_cases.install",
     "KvobsError": "errors",
     "PatchedDashboard": "dashboard.patch",
+    "Reach": "settings",
     "Reference": "dashboard.patch",
     "Settings": "settings",
     "StatusReport": "use_cases.status",
     "UninstallReport": "use_cases.uninstall",
+    "Verification": "settings",
+    "VerifyReport": "use_cases.verify_report",
     "check": "use_cases.check",
     "diff": "use_cases.diff",
     "dry_run": "use_cases.dry_run",
@@ -59,6 +69,7 @@ _HOME = {
     "render": "use_cases.render",
     "status": "use_cases.status",
     "uninstall": "use_cases.uninstall",
+    "verify": "use_cases.verify",
 }
 
 __all__ = [
@@ -69,10 +80,13 @@ __all__ = [
     "InstallReport",
     "KvobsError",
     "PatchedDashboard",
+    "Reach",
     "Reference",
     "Settings",
     "StatusReport",
     "UninstallReport",
+    "Verification",
+    "VerifyReport",
     "check",
     "diff",
     "dry_run",
@@ -81,6 +95,7 @@ __all__ = [
     "render",
     "status",
     "uninstall",
+    "verify",
 ]
 
 

@@ -106,6 +106,8 @@ class Settings:
 
     wait: bool = True
     """Wait until the workloads are ready and the Prometheus object is Available."""
+    verify: bool = True
+    """After that wait, ask for every panel of the loaded dashboards whether it is lit."""
     timeout_s: int = 600
     """How long Helm and the wait may take, each, in seconds."""
     request_timeout_s: float = 30.0
@@ -138,6 +140,73 @@ class Settings:
     def pinned_chart_version(self) -> str | None:
         """The version to ask for: the user's, else the pinned one for the default chart."""
         return self.chart_version or (CHART_VERSION if self.wanted_chart == CHART else None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reach:
+    """How a Prometheus is reached; credentials come from the environment or a file."""
+
+    url: str | None = field(default=None, repr=False)
+    """Its address, with the path in front of `/api/v1`; may hold user and password. None: that of the cluster."""
+    token_file: str | None = None
+    """File with a bearer token; read again when the server takes it no longer."""
+    ca_file: str | None = None
+    """PEM file of authorities that are trusted beside the system's."""
+    insecure: bool = False
+    """Do not verify its certificate."""
+    tenant: str | None = None
+    """`X-Scope-OrgID`, for a Mimir with several tenants."""
+    timeout_s: float = 30.0
+    """How long one try of a question may take, in seconds."""
+    patience_s: float = 20.0
+    """How long a server that restarts is asked again, in seconds."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verification:
+    """What `verify` may be told beside how to reach a cluster, which `Settings` says."""
+
+    sources: tuple[str, ...] = field(default=(), repr=False)
+    """Dashboards to verify: files, folders, https addresses, names of the catalogue. None: those that are loaded."""
+    reach: Reach = field(default_factory=lambda: Reach())
+    """How the Prometheus is reached that answers queries."""
+    grafana_url: str | None = field(default=None, repr=False)
+    """Address of a Grafana whose dashboards are verified, by its API."""
+
+    at: str | None = None
+    """When the question is asked: what `now` means. RFC 3339, seconds or milliseconds since 1970, or `now-8h`."""
+    start: str | None = None
+    """Start of the time range, in place of each dashboard's own; as `at`, or relative to it."""
+    end: str | None = None
+    """End of the time range, likewise."""
+    variables: tuple[str, ...] = ()
+    """NAME=VALUE: what a variable is, in place of what Grafana would choose; given again, it has several values."""
+
+    wait_s: float = 0.0
+    """How long to ask again while anything is broken, unknown, or lacks no more than the next scrapes (a new target
+    needs two), in seconds."""
+    until_lit: bool = False
+    """Ask again until no panel is dark any more, those without traffic included; `wait_s` is the deadline."""
+    expect: str | None = None
+    """Path of a file that accepts named dark panels, each with its reason."""
+    min_severity: Literal["broken", "unknown", "dark", "expected"] = "expected"
+    """The least severity that the report shows."""
+    fail_on: Literal["broken", "unknown", "dark", "expected"] = "broken"
+    """The least severity that makes the run fail."""
+
+    in_flight: int = 8
+    """How many queries are asked at a time."""
+
+    def __post_init__(self) -> None:
+        if self.in_flight < 1 or self.reach.timeout_s <= 0 or self.wait_s < 0:
+            raise UsageError(
+                "verify needs at least one query in flight, and times that are not negative",
+                hint="for example --in-flight 8 --request-timeout 30s --wait 2m",
+            )
+        for each in self.variables:
+            name, equals, _ = each.partition("=")
+            if not (name and equals):
+                raise UsageError(f"--var: {each!r} is not NAME=VALUE", hint="for example --var namespace=llm")
 
 
 def _check_images(registry: str | None, pull_secrets: tuple[str, ...]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -20,19 +21,31 @@ def say(stream: TextIO, text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+_COUNT = re.compile(r"(\d+) of (\d+) ")
+
+
 class Lines:
-    """Plain lines: one a step, and one whenever the state of the step is a new one."""
+    """Plain lines: one a step, and one whenever the state of the step is a new one; of a long count, its quarters."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._last = ""
+        self._quarter: tuple[int, int] | None = None
 
     def step(self, title: str) -> None:
         """Write the step's title."""
+        self._quarter = None
         self._write(title)
 
     def state(self, text: str) -> None:
         """Write the state, indented, unless it is what was written last."""
+        count = _COUNT.match(text)
+        if count is not None:
+            done, whole = map(int, count.groups())
+            quarter = (4 * done // max(1, whole), whole)
+            if quarter == self._quarter:
+                return
+            self._quarter = quarter
         self._write("  " + text)
 
     def _write(self, line: str) -> None:
@@ -87,3 +100,54 @@ def shown(stream: TextIO, *, quiet: bool) -> Iterator[Progress]:
             live.end("[red]✗[/red]")
             raise
         live.end("[green]✓[/green]")
+
+
+@contextmanager
+def redrawn(stream: TextIO, *, quiet: bool) -> Iterator[tuple[Progress, Callable[[str], None] | None]]:
+    """Give a progress for *stream*, and what draws a text in the place of the one before.
+
+    Where nothing can be drawn over there is None in place of the latter, and the progress says nothing: it would say
+    the same at each look. When it ends, nothing of it is left on the screen.
+    """
+    if quiet or not stream.isatty():
+        yield Silent(), None
+        return
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
+
+    console = Console(file=stream)
+    if console.is_dumb_terminal:
+        yield Silent(), None
+        return
+
+    class Screen:
+        """The text, and below it a spinner with the current step."""
+
+        drawn = ""
+        title = ""
+        spinner = Spinner("dots")
+
+        def step(self, title: str) -> None:
+            self.title = title
+            self.state("")
+
+        def state(self, text: str) -> None:
+            self.spinner.update(text=Text(f"{self.title} {text}".strip()[: max(20, console.width - 4)]))
+            self.refresh()
+
+        def draw(self, text: str) -> None:
+            self.drawn = text
+            self.refresh()
+
+        def refresh(self) -> None:
+            # What does not fit is cut at its end: the causes stand first.
+            room = max(1, console.height - 3)
+            lines = [line[: console.width - 1] for line in self.drawn.splitlines()]
+            cut = lines if len(lines) <= room else [*lines[: room - 1], f"... {len(lines) - room + 1} more lines"]
+            live.update(Group(*(Text(line) for line in [*cut, ""] if cut), self.spinner))
+
+    with Live(console=console, transient=True, refresh_per_second=4) as live:
+        screen = Screen()
+        yield screen, screen.draw

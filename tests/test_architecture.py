@@ -15,6 +15,7 @@ LAYERS = [
     {"errors", "settings"},
     {"dashboard"},
     {"stack"},
+    {"health"},
     {"adapters"},
     {"use_cases"},
     {"report", "terminal"},
@@ -23,7 +24,7 @@ LAYERS = [
 ]
 """A module imports its own layer and those before it, nothing after it."""
 
-PURE = ("dashboard", "stack")
+PURE = ("dashboard", "stack", "health")
 IMPURE_MODULES = {
     "kubernetes",
     "pyhelm3",

@@ -147,6 +147,21 @@ EXITS = [
     (("render", "--with-stack", "--helm", "/nonexistent/helm"), 3, "/nonexistent/helm does not exist"),
     (("render", "--image-registry", "https://r.io"), 2, "is not HOST[:PORT][/PATH]"),
     (("render", "--with-stack", "--chart-version", "62.0.0"), 2, "older than the charts that kvobs knows"),
+    (("explain", "KVO-999"), 2, "is no cause that kvobs knows"),
+    (("verify", "--kubeconfig", "/nonexistent/config"), 4, "/nonexistent/config"),
+    (("verify", "--prometheus", "k8s"), 2, "is not NAMESPACE/NAME"),
+    (("verify", "--grafana", "none"), 2, "has no dashboards"),
+    (("verify", "--wait", "soon"), 2, "--wait 'soon' is not a duration"),
+    (("verify", "--var", "model"), 2, "is not NAME=VALUE"),
+    (("verify", "--in-flight", "0"), 2, "at least one query in flight"),
+    (("verify", "--report", "/nonexistent/report.html"), 2, "no file can be there"),
+    (("verify", "--report", "."), 2, "no file can be there"),
+    (("verify", "a.json", "--prometheus", "http://p:1", "--expect", "/nonexistent.yaml"), 2, "/nonexistent.yaml"),
+    (("verify", "--static", "a.json"), 2, "--vllm-version VERSION"),
+    (("verify", "--static", "a.json", "--vllm-version", "0.32", "--watch"), 2, "--static asks nobody"),
+    (("verify", "a.json", "--rewrite"), 2, "belong to --static"),
+    (("verify", "--static", "a.json", "--vllm-version", "0.32", "--dir", "d"), 2, "--dir is where --rewrite writes"),
+    (("verify", "--static", "/nonexistent.json", "--vllm-version", "0.32"), 2, "/nonexistent.json"),
     (("patch", "/nonexistent.json"), 1, "/nonexistent.json"),
 ]
 
@@ -187,3 +202,24 @@ def test_an_error_is_json_too_when_json_is_asked_for() -> None:
     assert document["version"] == 1
     assert document["exit_code"] == done.returncode == 4
     assert document["hint"]
+
+
+def test_verify_writes_its_report_as_one_file(tmp_path: Path) -> None:
+    """`--report` is written whichever format stdout has, with the umask's rights, and nothing is left beside it."""
+    page = tmp_path / "report.html"
+    done = run(
+        *("verify", "--static", "dashboards/vllm.json", "--vllm-version", "0.32", "-o", "json", "--report", str(page))
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["kind"] == "StaticReport"
+    assert document["verdicts"]["counts"]["lit"] > 0
+    assert page.read_text().startswith("<!doctype html>")
+    assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_every_cause_can_be_explained_offline() -> None:
+    """`kvobs explain` needs no cluster, no home and no network."""
+    listed = run("explain")
+    assert listed.returncode == 0
+    assert run("explain", listed.stdout.split()[3]).returncode == 0

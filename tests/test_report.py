@@ -16,12 +16,15 @@ from kvobs.stack.notes import Note
 from kvobs.use_cases.access import Access
 from kvobs.use_cases.check import CheckReport
 from kvobs.use_cases.dashboards import DashboardList, KnownDashboard, PulledDashboard, PullReport
+from kvobs.use_cases.explain import explain
 from kvobs.use_cases.install import DashboardResult, InstallReport, StepResult
 from kvobs.use_cases.patch import PatchedFile, PatchReport, ReferenceRow
 from kvobs.use_cases.render import Rendered
 from kvobs.use_cases.render_stack import ImageList, StackImage
 from kvobs.use_cases.status import StatusReport
 from kvobs.use_cases.uninstall import Left, UninstallReport
+from kvobs.use_cases.verify_report import VerifyReport
+from tests import verify_reports
 
 DATA = Path(__file__).parent / "data" / "reports"
 ACCESS = Access(
@@ -234,6 +237,16 @@ REPORTS: dict[str, tuple[Any, int]] = {
         ),
         1,
     ),
+    "explain": (explain("405"), 0),
+    "verify": (verify_reports.everything(), 1),
+    "verify-least": (verify_reports.everything(min_severity="broken", fail_on="dark", notes=(), unmet=()), 1),
+    "verify-lit": (verify_reports.lit(), 0),
+    "verify-nothing": (VerifyReport(prometheus="monitoring/k8s"), 0),
+    "verify-static": (verify_reports.static_report(), 1),
+    "verify-unknown": (
+        verify_reports.everything(boards=(verify_reports.GPUS,), notes=(), unmet=(), server=None),
+        4,
+    ),
     "render-files": (Rendered(objects=(SECRET,), refused=(("x.json", "bad"),), files=("out/secret-s.yaml",)), 1),
 }
 
@@ -287,3 +300,31 @@ def test_an_error_as_a_document() -> None:
         "message": "two are here",
         "hint": "--prometheus NS/NAME",
     }
+
+
+def test_what_verify_has_worked_out_is_in_its_document() -> None:
+    """A program finds the counts and the causes, each with its panels, in a report and in one within another."""
+    document = to_document(verify_reports.everything())
+    assert document["counts"] == {
+        "lit": 4, "broken": 3, "unknown": 1, "dark": 1, "expected": 1, "not checked": 1,
+    }  # fmt: skip
+    first = document["causes"][0]
+    assert (first["finding"]["cause"], [each["panel"] for each in first["panels"]]) == (
+        "KVO-405",
+        ["Requests running", "Requests waiting"],
+    )
+    assert document["boards"][1]["panels"][0]["accepted"] == "we draft nothing here"
+    assert to_document(verify_reports.static_report())["verdicts"]["counts"]["broken"] == 1
+
+
+def test_verbose_adds_every_panel_and_the_evidence() -> None:
+    """-v lists lit panels with how much they show, and what each cause was told from."""
+    for text in ("2 series, all 0", "3 series, 1 of 2 queries without data", "it asks nothing", "evidence: 2 pods"):
+        assert text not in to_text(verify_reports.everything())
+        assert text in to_text(verify_reports.everything(), verbose=True)
+
+
+def test_a_hostile_title_moves_no_cursor() -> None:
+    """No character of a dashboard, or of a server's answer, reaches a terminal as anything but text."""
+    text = to_text(verify_reports.hostile(), verbose=True)
+    assert all(each.isprintable() for line in text.splitlines() for each in line)

@@ -19,6 +19,7 @@ import urllib3
 from urllib3 import exceptions as http
 
 from ..errors import ClusterUnreachable, KubeconfigError, KvobsError
+from .bounded import read_body
 from .kubeconfig import Access
 from .refusals import WEBHOOK_HINT, Reply, status_of
 
@@ -72,7 +73,6 @@ class ApiServer:
         from kubernetes import client
 
         self.access = access
-        self._timeout = urllib3.Timeout(connect=request_timeout_s, read=request_timeout_s)
         self._timeout_s = request_timeout_s
         self._sleep = sleep
         self._answered = False
@@ -102,8 +102,13 @@ class ApiServer:
         body: bytes | None = None,
         repeatable: bool,
         changes: bool = True,
+        max_bytes: int | None = None,
+        timeout_s: float | None = None,
     ) -> Reply:
         """Send a request; the reply, whatever its status.
+
+        With `max_bytes` no more of it is taken: `TooLarge` is raised. `timeout_s` counts in place of the time-out
+        of all requests.
 
         A `repeatable` request is tried again, a few times, when the connection breaks or the server says that
         it is overloaded (429, 503, or any failure that names a pause). A refused token is renewed once where
@@ -116,10 +121,11 @@ class ApiServer:
         while True:
             last = attempt == ATTEMPTS or not repeatable
             try:
-                reply = self._once(method, url, headers or {}, body)
+                reply = self._once(method, url, headers or {}, body, max_bytes, timeout_s or self._timeout_s)
             except http.HTTPError as exc:
                 if last or not self._may_pass(exc):
-                    raise self._unreachable(exc, changes=changes and method != "GET") from exc
+                    waited_s = timeout_s or self._timeout_s
+                    raise self._unreachable(exc, changes=changes and method != "GET", waited_s=waited_s) from exc
                 pause: float | None = FIRST_PAUSE_S * 2 ** (attempt - 1)
             else:
                 self._answered = True
@@ -132,7 +138,15 @@ class ApiServer:
             self._sleep(pause or 0.0)
             attempt += 1
 
-    def _once(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Reply:
+    def _once(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        max_bytes: int | None,
+        timeout_s: float,
+    ) -> Reply:
         sent = urllib3.HTTPHeaderDict({"User-Agent": "kvobs", **headers})
         for key, value in self.access.headers:
             sent.add(key, value)
@@ -141,8 +155,16 @@ class ApiServer:
         try:
             with UNWARNED:
                 answer = self._client.rest_client.pool_manager.request(
-                    method, url, headers=sent, body=body, timeout=self._timeout, redirect=False, retries=False
+                    method,
+                    url,
+                    headers=sent,
+                    body=body,
+                    timeout=urllib3.Timeout(connect=timeout_s, read=timeout_s),
+                    redirect=False,
+                    retries=False,
+                    preload_content=max_bytes is None,
                 )
+                content = answer.data if max_bytes is None else read_body(answer, max_bytes, timeout_s)
         except http.HTTPError:
             raise
         except ValueError:
@@ -150,19 +172,19 @@ class ApiServer:
             raise KubeconfigError(
                 "the credentials hold characters that cannot be sent", hint=self.access.relogin
             ) from None
-        return Reply(answer.status, answer.headers, answer.data)
+        return Reply(answer.status, answer.headers, content)
 
     def _may_pass(self, exc: http.HTTPError) -> bool:
         """Whether another try may help: the connection broke, or is refused now and was not before."""
-        if isinstance(exc, http.NewConnectionError) or _is_broken_tls(exc):
+        if isinstance(exc, http.NewConnectionError) or is_broken_tls(exc):
             return self._answered
         return isinstance(exc, http.ProtocolError)
 
-    def _unreachable(self, exc: http.HTTPError, *, changes: bool) -> KvobsError:
+    def _unreachable(self, exc: http.HTTPError, *, changes: bool, waited_s: float) -> KvobsError:
         server = self.access.server
         hint = f"{self.access.kubectl} cluster-info says whether kubectl can reach it"
-        if isinstance(exc, http.SSLError) and not (self._answered and _is_broken_tls(exc)):
-            return ClusterUnreachable(f"TLS with {server} failed: {_tls_reason(exc)}", hint=f"{_tls_hint(exc)}; {hint}")
+        if isinstance(exc, http.SSLError) and not (self._answered and is_broken_tls(exc)):
+            return ClusterUnreachable(f"TLS with {server} failed: {tls_reason(exc)}", hint=f"{_tls_hint(exc)}; {hint}")
         unknown = "; whether the change was made is not known, running the command again settles it"
         if isinstance(exc, http.NameResolutionError):
             what = f"the name of {server} cannot be resolved"
@@ -171,9 +193,9 @@ class ApiServer:
         elif isinstance(exc, http.NewConnectionError):
             what = f"{server} refuses connections"
         elif isinstance(exc, http.ConnectTimeoutError):
-            what = f"{server} does not answer (no connection within {self._timeout_s:g} s)"
+            what = f"{server} does not answer (no connection within {waited_s:g} s)"
         elif isinstance(exc, http.TimeoutError):
-            what = f"{server} did not answer within {self._timeout_s:g} s" + (unknown if changes else "")
+            what = f"{server} did not answer within {waited_s:g} s" + (unknown if changes else "")
             hint = WEBHOOK_HINT if changes and self._answered else hint
         else:
             what = f"{server} broke the connection" + (unknown if changes else "")
@@ -194,21 +216,21 @@ def _pause(reply: Reply, attempt: int) -> float | None:
     return seconds if seconds <= LONGEST_PAUSE_S else None
 
 
-def _is_broken_tls(exc: http.HTTPError) -> bool:
+def is_broken_tls(exc: http.HTTPError) -> bool:
     """Whether the other side went away in the midst of TLS, as when a load balancer restarts: no word on who it is."""
     cause = exc.args[0] if isinstance(exc, http.SSLError) and exc.args else None
     return isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError)
 
 
 def _tls_hint(exc: BaseException) -> str:
-    reason = _tls_reason(exc)
+    reason = tls_reason(exc)
     if "not yet valid" in reason or "expired" in reason:
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
         return f"this machine's clock says {now}: set it where that is wrong, else the server needs a new certificate"
     return "a certificate in the kubeconfig may have expired, or be of another cluster"
 
 
-def _tls_reason(exc: BaseException) -> str:
+def tls_reason(exc: BaseException) -> str:
     """OpenSSL's words, without the source line it found the fault in."""
     cause = exc.args[0] if exc.args else exc
     text = str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or cause)

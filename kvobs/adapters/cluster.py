@@ -10,16 +10,17 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
-from urllib.parse import quote
 
 from ..errors import ApiError, ClusterUnreachable, Conflict
 from ..stack.facts import Object, Ref
 from ..stack.objects import OURS, kind_of, ref
+from .access_reviews import AccessReviews
 from .apiserver import ApiServer, Params
 from .discovery import Catalog, Resource
 from .discovery import Discovery as Discovery
 from .kubeconfig import Access, find_access
-from .refusals import Attempt, Reply, refusal, status_of, unreadable
+from .refusals import Attempt, Reply, refusal, unreadable
+from .services import Services
 
 Objects = list[Object]
 Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -46,7 +47,10 @@ class Cluster:
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
+        self.services = Services(server)
+        """Those that run on it, asked through it."""
         self._catalog = Catalog(self._discovery_document)
+        self._reviews = AccessReviews(self._review, self._catalog)
 
     @classmethod
     def connect(
@@ -178,40 +182,24 @@ class Cluster:
                 return None
             raise
 
-    def may(self, verb: str, kind: str, namespace: str | None = None) -> bool:
-        """Whether the credentials allow *verb* on a kind, in a namespace or in all.
+    # --- what is allowed ---
 
-        True also where the API server does not say, or does not serve the kind: then the request itself will tell.
-        """
-        resource = self._catalog.find(kind)
-        if resource is None:
-            return True
-        return self.allows(verb, resource.group, resource.plural, namespace) is not False
+    def may(self, verb: str, kind: str, namespace: str | None = None) -> bool:
+        """Whether the credentials allow *verb* on a kind; see `AccessReviews`."""
+        return self._reviews.may(verb, kind, namespace)
 
     def allows_everything(self) -> bool:
-        """Whether the credentials are those of an administrator: every verb on every kind, everywhere."""
-        return self.allows("*", "*", "*") is True
+        """Whether the credentials are those of an administrator; see `AccessReviews`."""
+        return self._reviews.allows_everything()
 
-    def allows(self, verb: str, group: str, resource: str, namespace: str | None = None) -> bool | None:
-        """Whether the credentials allow what a rule of a role says; None where the API server does not say.
+    def allows(
+        self, verb: str, group: str, resource: str, namespace: str | None = None, *, name: str = ""
+    ) -> bool | None:
+        """Whether the credentials allow what a rule of a role says; see `AccessReviews`."""
+        return self._reviews.allows(verb, group, resource, namespace, name=name)
 
-        `resource` is a plural, with its subresource (`nodes/metrics`), or a path that is none (`/metrics`).
-        """
-        if resource.startswith("/"):
-            spec = {"nonResourceAttributes": {"verb": verb, "path": resource}}
-        else:
-            plural, _, subresource = resource.partition("/")
-            where = {"group": group, "resource": plural, "subresource": subresource, "namespace": namespace or ""}
-            spec = {"resourceAttributes": {"verb": verb, **where}}
-        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": spec}
-        attempt = Attempt("ask", f"whether {verb} {resource} is allowed")
-        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-        try:
-            status = self._json("POST", path, attempt, body=review, repeatable=True, changes=False).get("status") or {}
-        except ApiError:
-            return None
-        allowed = status.get("allowed")
-        return allowed if isinstance(allowed, bool) else None
+    def _review(self, path: str, attempt: Attempt, review: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self._json("POST", path, attempt, body=review, repeatable=True, changes=False)
 
     # --- writing ---
 
@@ -311,15 +299,8 @@ class Cluster:
     def proxy_get(
         self, namespace: str, service: str, port: str | int, path: str, params: Params = ()
     ) -> tuple[int, bytes]:
-        """GET from a Service, through the API server: (HTTP status, body) as the Service gave them.
-
-        What the API server itself refuses (no right, no such Service, no endpoint) is raised. `port` is a
-        name or a number, `path` begins with a slash.
-        """
-        target = f"/api/v1/namespaces/{quote(namespace, safe='')}/services/{quote(f'{service}:{port}', safe=':')}"
-        reply = self._server.send("GET", f"{target}/proxy{quote(path, safe='/')}", params=params, repeatable=False)
-        if not reply.ok and status_of(reply) is not None:
-            raise refusal(reply, Attempt("reach", f"Service {namespace}/{service}, port {port}"), self._access)
+        """GET from a Service, through the API server: (HTTP status, body) as the Service gave them; see `Services`."""
+        reply = self.services.request("GET", namespace, service, port, path, params=params)
         return reply.status, reply.body
 
     # --- one request ---

@@ -14,9 +14,10 @@ from typing import Any, Protocol
 
 from ..errors import ApiError, Unanswered
 from ..stack.facts import DatasourceFact, Grafana
+from ..stack.provisioned import time_interval_of
 
 _SETTINGS = "/api/frontend/settings"
-_BUILT_IN = ("grafana", "mixed", "dashboard", "datasource", "__expr__")
+BUILT_IN = ("grafana", "mixed", "dashboard", "datasource", "__expr__")
 """Plugin ids of what every Grafana lists beside its datasources."""
 
 
@@ -58,7 +59,7 @@ def with_live_datasources(cluster: ServiceProxy, grafana: Grafana) -> Grafana:
 
 
 def _is_source(each: Any) -> bool:
-    return isinstance(each, Mapping) and isinstance(each.get("uid"), str) and each.get("type") not in _BUILT_IN
+    return isinstance(each, Mapping) and isinstance(each.get("uid"), str) and each.get("type") not in BUILT_IN
 
 
 def _source(
@@ -72,4 +73,5 @@ def _source(
         url=known.url if known else "",
         is_default=each.get("isDefault") is True,
         where=f"the API of Grafana {grafana.namespace}/{grafana.name}",
+        time_interval=time_interval_of(each) or (known.time_interval if known else None),
     )

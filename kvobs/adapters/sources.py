@@ -7,11 +7,10 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..dashboard.jsontext import JsonText, read_json
 from ..errors import ActionError, DocumentError, KvobsError, UsageError
 from ..stack.values_files import read_values as parse_values
 
@@ -59,19 +58,18 @@ def read_bytes(source: str) -> bytes:
     return content
 
 
-def read_documents(sources: Iterable[str]) -> Iterator[tuple[str, JsonText | KvobsError]]:
-    """Yield each document that the sources name with its place, or the error in its stead."""
-    for source in sources:
+def read_files(source: str) -> Iterator[tuple[str, bytes | KvobsError]]:
+    """Yield the content of each document that a source names with its place, or the error in its stead."""
+    try:
+        places = found(source)
+    except KvobsError as error:
+        yield source, error
+        return
+    for place in places:
         try:
-            places = found(source)
+            yield place, read_bytes(place)
         except KvobsError as error:
-            yield source, error
-            continue
-        for place in places:
-            try:
-                yield place, read_json(read_bytes(place))
-            except KvobsError as error:
-                yield place, error
+            yield place, error
 
 
 def read_values(path: str) -> dict[str, Any]:

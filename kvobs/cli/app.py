@@ -13,9 +13,11 @@ from .streams import print_line
 
 COMMANDS = {
     "check": "Say what stands in the way of an install with the same options, and what to do about it; change nothing.",
-    "install": "Install or reuse the stack; apply the monitors; load the patched dashboards.",
+    "install": "Install or reuse the stack; apply the monitors; load the patched dashboards; prove that data arrives.",
     "diff": "Show what an install with these options would change; change nothing. Exit 1 where there is a difference.",
     "uninstall": "Take away what kvobs made; give foreign fields their earlier value back; list what is left, and why.",
+    "verify": "Say for every panel whether it is lit, and if not, the one cause and what mends it; changes nothing.",
+    "explain": "Say what a cause that verify names means, how it is recognised and what mends it; asks nobody.",
     "status": "Say what kvobs installed, whether it is ready, and how to open it.",
     "render": "Print the objects that install would apply; needs no cluster; Helm and the network for the stack only.",
     "patch": "Resolve a dashboard's datasource references, structurally; the result goes to stdout unless told where.",

@@ -23,14 +23,20 @@ def install(
         ),
     ] = False,
     wait: Wait = True,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify/--no-verify", help="After the wait, ask for every loaded panel until data arrives; 3 minutes."
+        ),
+    ] = True,
     output: Format = Output.text,
     quiet: Quiet = False,
     verbose: Verbose = False,
     yes: Yes = False,
 ) -> None:
-    """Install or reuse the stack; apply the monitors; load the patched dashboards."""
+    """Install or reuse the stack; apply the monitors; load the patched dashboards; prove that data arrives."""
     with errors(output):
-        settings = replace(told(), wait=wait)
+        settings = replace(told(), wait=wait, verify=verify)
         if dry_run:
             from ..use_cases.dry_run import dry_run as foretell
 

@@ -21,6 +21,7 @@ from .options import (
     ImageRegistry,
     Offline,
     Output,
+    PrometheusName,
     Release,
     Set,
     StackChoice,
@@ -63,6 +64,7 @@ def render(
         StackChoice,
         typer.Option("--stack", help="With --rbac, reuse: the rights to work beside a stack that is there."),
     ] = StackChoice.auto,
+    prometheus: PrometheusName = None,
     chart: Chart = None,
     chart_version: ChartVersion = None,
     kube_version: Annotated[
@@ -107,6 +109,7 @@ def render(
             namespace=namespace,
             release=release,
             stack=stack.value,
+            prometheus=prometheus,
             chart=chart,
             chart_version=chart_version,
             kube_version=kube_version,

@@ -18,7 +18,7 @@ from ..errors import DocumentError
 UNKNOWN = "unknown"
 """What the file says for a checksum of bytes that nobody of us has seen."""
 
-SHIPPED = ("dcgm", "vllm")
+SHIPPED = ("dcgm", "two-lenses", "vllm")
 """The names of kvobs' own dashboards, which no entry may take."""
 
 

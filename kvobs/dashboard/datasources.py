@@ -11,6 +11,16 @@ from ..errors import UsageError
 PROMETHEUS = "prometheus"
 EXPRESSION = "__expr__"
 
+PROMETHEUS_TYPES = frozenset(
+    {
+        PROMETHEUS,
+        "grafana-amazonprometheus-datasource",
+        "grafana-azureprometheus-datasource",
+        "victoriametrics-metrics-datasource",
+    }
+)
+"""Plugin ids of the sources whose queries are PromQL, written as a Prometheus source's are."""
+
 BUILTIN_UIDS = frozenset({"-- Grafana --", "grafana", "-- Mixed --", "-- Dashboard --", EXPRESSION})
 """Sources that every Grafana has; a reference to one of them is never changed."""
 

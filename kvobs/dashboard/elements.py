@@ -20,13 +20,8 @@ def inlined(dashboard: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     A stub keeps its `id`, its `gridPos` and whatever its model does not say. A stub whose model is not in the
     file stays as it is, with a warning. Untouched parts are shared with the input.
     """
-    elements = dashboard.get("__elements")
-    inliner = _Inliner(elements)
-    changed: dict[str, Any] = {}
-    if isinstance(dashboard.get("panels"), list):
-        changed["panels"] = inliner.panels(dashboard["panels"], 1)
-    if isinstance(dashboard.get("rows"), list):
-        changed["rows"] = inliner.rows(dashboard["rows"])
+    inliner = _Inliner(dashboard.get("__elements"))
+    changed = inliner.inlined(dashboard)
     if "__elements" not in dashboard and all(dashboard[key] is value for key, value in changed.items()):
         return dashboard, inliner.warnings
     new = {**dashboard, **changed}
@@ -34,15 +29,37 @@ def inlined(dashboard: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return new, inliner.warnings
 
 
+def missing_models(dashboard: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the uids of the library panels whose models are not in the document, each once.
+
+    >>> missing_models({"panels": [{"libraryPanel": {"uid": "a"}}, {"libraryPanel": {"uid": "b"}}],
+    ...     "__elements": {"b": {"model": {}}}})
+    ('a',)
+    """
+    inliner = _Inliner(dashboard.get("__elements"))
+    inliner.inlined(dashboard)
+    return tuple(dict.fromkeys(inliner.missing))
+
+
 class _Inliner:
     def __init__(self, elements: Any) -> None:
         self.warnings: list[str] = []
+        self.missing: list[str] = []
         self._models: dict[str, dict[str, Any]] = {}
         # An object by uid since Grafana 9, a list before.
         listed = enumerate(elements) if isinstance(elements, list) else ()
         for key, element in elements.items() if isinstance(elements, dict) else listed:
             if isinstance(element, dict) and isinstance(element.get("model"), dict):
                 self._models[str(element.get("uid", key))] = element["model"]
+
+    def inlined(self, dashboard: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what holds the dashboard's panels, with the models in place."""
+        changed: dict[str, Any] = {}
+        if isinstance(dashboard.get("panels"), list):
+            changed["panels"] = self.panels(dashboard["panels"], 1)
+        if isinstance(dashboard.get("rows"), list):
+            changed["rows"] = self.rows(dashboard["rows"])
+        return changed
 
     def rows(self, rows: list[Any]) -> list[Any]:
         new = [
@@ -71,6 +88,8 @@ class _Inliner:
         if model is None:
             name = library.get("name") or library.get("uid")
             title = panel.get("title") or panel.get("id")
+            if isinstance(library.get("uid"), str):
+                self.missing.append(library["uid"])
             self.warnings.append(
                 f"panel {title!r} is the library panel {name!r}, which is not in this file; "
                 "it loads only where that library panel exists"

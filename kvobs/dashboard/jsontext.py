@@ -6,6 +6,7 @@ import codecs
 import json
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -58,8 +59,8 @@ def read_json(text: bytes | str) -> JsonText:
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated.update(dict.fromkeys(key for key in found if keys.count(key) > 1))
+            counts = Counter(key for key, _ in pairs)
+            repeated.update(dict.fromkeys(key for key, count in counts.items() if count > 1))
         return found
 
     def constant(word: str) -> NoReturn:

@@ -10,11 +10,14 @@ from . import check as check
 # Each of these says how one report reads.
 from . import dashboards as dashboards
 from . import diff as diff
+from . import explain as explain
 from . import install as install
 from . import patch as patch
 from . import render as render
+from . import static as static
 from . import status as status
 from . import uninstall as uninstall
+from . import verify as verify
 from .documents import error_document, to_document, to_json, to_yaml
 from .text import to_text
 

@@ -15,8 +15,12 @@ from ..errors import KvobsError
 from ..stack.facts import Ref
 from ..stack.manifests import as_they_are, shown
 from ..use_cases.render import Rendered
+from ..use_cases.verify_report import VerifyReport
 
 VERSION = 1
+
+TOLD: Mapping[type, tuple[str, ...]] = {VerifyReport: ("counts", "causes")}
+"""What a report works out of its fields, and a program need not work out again."""
 
 
 def to_document(report: Any) -> dict[str, Any]:
@@ -60,7 +64,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value) if each.repr}
+        names = (*(each.name for each in fields(value) if each.repr), *TOLD.get(type(value), ()))
+        return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -33,5 +33,14 @@ def _(report: InstallReport, *, verbose: bool = False) -> str:
         told = [(each.title, why) for each in report.dashboards for why in (*each.unresolved, *each.warnings)]
         lines += [f"  ! {title}: {why}" for title, why in told]
     lines += [f"  ! {source}: {why}" for source, why in report.refused]
-    ready = {True: "Everything is ready; data not yet proved.", None: "Not waited for; data not yet proved."}
-    return joined(lines, notes(report.notes), access(report.access), [ready.get(report.ready, "Not ready.")])
+    return joined(lines, notes(report.notes), access(report.access), _end(report, verbose=verbose))
+
+
+def _end(report: InstallReport, *, verbose: bool) -> list[str]:
+    """Whether everything is ready, and whether data arrives."""
+    if report.verified is not None:
+        return [to_text(report.verified, verbose=verbose)]
+    ready = {True: "Everything is ready", None: "Not waited for"}.get(report.ready, "Not ready")
+    if any(note.id == "not-verified" for note in report.notes):
+        return [f"{ready}."]
+    return [f"{ready}; whether data arrives was not asked: kvobs verify --wait 2m"]

@@ -32,6 +32,15 @@ def notes(notes: Sequence[Note]) -> list[str]:
     return ["Notes", *(f"  - {note.text}" for note in notes)] if notes else []
 
 
+def plain(text: str) -> str:
+    r"""Return a text of somebody else's in one line, so that no character of it moves the cursor or turns the line.
+
+    >>> plain("a\n b\x1b[2J\u202ec")
+    'a b?[2J?c'
+    """
+    return "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
+
+
 def table(rows: Sequence[Sequence[str]], *, indent: int = 2) -> list[str]:
     """Align columns; the last one is as wide as it is."""
     if not rows:

@@ -50,6 +50,10 @@ class Prometheus:
     """Name of the Service in front of it (port 9090), else None; `prometheus-operated` is the last resort."""
     service_port: str = "http-web"
     """Name (or number) of that Service's port."""
+    route_prefix: str = ""
+    """The path that all of its pages are under (`/prometheus`), without a slash at the end."""
+    https: bool = False
+    """Whether it speaks TLS itself (`spec.web.tlsConfig`)."""
     ignores_namespace_selectors: bool = False
     """`spec.ignoreNamespaceSelectors`: a monitor then reaches its own namespace only."""
     scrape_config_selector: Selector = None
@@ -70,6 +74,8 @@ class Sidecar:
     """What it reads: `configmap`, `secret` or `both`."""
     only_at_start: bool = False
     """Whether it ends before Grafana starts (an init container), so that later dashboards wait for a restart."""
+    unique_names: bool = False
+    """Whether it puts namespace and object into the names of its files, so that equal keys do not meet."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +92,8 @@ class DatasourceFact:
     """The object it was read from, in words."""
     instances: Selector = None
     """For which Grafanas of the Grafana Operator it is, by their labels; None: it is no object of that operator."""
+    time_interval: str | None = None
+    """Its `timeInterval` (the scrape interval that Grafana is told of); None: not set, or not known."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -115,7 +115,7 @@ def loaded_dashboards(
     """
     found = []
     for each in config_maps:
-        if not any(sidecar.resource != "secret" and _reads(sidecar, each) for sidecar in sidecars):
+        if not any(sidecar.resource != "secret" and reads(sidecar, each) for sidecar in sidecars):
             continue
         for key, text in files_of(each):
             if not key.endswith(".json"):
@@ -195,6 +195,7 @@ def _sidecar(workload: Object, word: str) -> Sidecar | None:
             folder_annotation=environment.get("FOLDER_ANNOTATION") or None,
             resource=environment.get("RESOURCE") or "configmap",
             only_at_start=container in at_start,
+            unique_names=(environment.get("UNIQUE_FILENAMES") or "").lower() == "true",
         )
     return None
 
@@ -234,12 +235,27 @@ def _service(
     return None, None
 
 
-def _reads(sidecar: Sidecar, each: Object) -> bool:
+def reads(sidecar: Sidecar, each: Object) -> bool:
+    """Whether *sidecar* looks at an object with these labels, in this namespace."""
     if sidecar.namespaces is not None and namespace_of(each) not in sidecar.namespaces:
         return False
     if sidecar.label_value is None:
         return sidecar.label in labels_of(each)
     return matches({"matchLabels": {sidecar.label: sidecar.label_value}}, labels_of(each))
+
+
+def mounted_dashboards(workload: Object) -> set[str]:
+    """Names of the ConfigMaps that *workload* mounts dashboards from; none where it is no Grafana."""
+    if not _is_grafana(workload):
+        return set()
+    paths = {mount["name"]: mount.get("mountPath", "") for mount in _server(workload).get("volumeMounts") or ()}
+    found: set[str] = set()
+    for volume in (template_of(workload).get("spec") or {}).get("volumes") or ():
+        if "dashboard" not in paths.get(volume["name"], "").lower():
+            continue
+        held = [volume, *((volume.get("projected") or {}).get("sources") or ())]
+        found.update(each["configMap"]["name"] for each in held if (each.get("configMap") or {}).get("name"))
+    return found
 
 
 def _mounted(workload: Object) -> set[tuple[str, str, str]]:
@@ -271,7 +287,7 @@ def _datasources(
         watched = sidecar is not None and sidecar.resource in ("both", kind.lower())
         for each in objects:
             place = (kind, namespace_of(each), name_of(each))
-            if place not in mounted and not (watched and sidecar is not None and _reads(sidecar, each)):
+            if place not in mounted and not (watched and sidecar is not None and reads(sidecar, each)):
                 continue
             for key, text in files_of(each, encoded=kind == "Secret"):
                 if key.endswith((".yaml", ".yml")):

@@ -17,6 +17,7 @@ from ..errors import DocumentError
 from .facts import DatasourceFact, Grafana, LoadedDashboard, Object, Ref
 from .monitor_objects import is_stable
 from .objects import MANAGED_BY, PART_OF_LABEL, is_ours
+from .provisioned import time_interval_of
 from .selectors import matches
 from .workloads import helm_release, labels_of, name_of, namespace_of, tracked_by
 
@@ -120,6 +121,7 @@ def _datasource(each: Object, labels: Mapping[str, str]) -> DatasourceFact | Non
         is_default=told.get("isDefault") is True,
         where=f"GrafanaDatasource {namespace_of(each)}/{name_of(each)}",
         instances=spec.get("instanceSelector"),
+        time_interval=time_interval_of(told),
     )
 
 

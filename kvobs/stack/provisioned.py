@@ -42,7 +42,14 @@ def read_datasources(text: str, where: str, unread: Found) -> Iterator[Datasourc
                 url=text_of(each.get("url")) or "",
                 is_default=each.get("isDefault") is True,
                 where=where,
+                time_interval=time_interval_of(each),
             )
+
+
+def time_interval_of(source: Mapping[str, Any]) -> str | None:
+    """`timeInterval` of a data source, as Grafana's files and its API have it."""
+    told = source.get("jsonData")
+    return text_of(told.get("timeInterval")) if isinstance(told, Mapping) else None
 
 
 def uid_from_name(name: str) -> str:

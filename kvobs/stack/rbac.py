@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .facts import Object, Ref
+from .facts import Object, Prometheus, Ref
 from .kinds import resource_of
 from .objects import kind_of
 from .rights import Right, rights_of_release
@@ -21,6 +21,9 @@ from .rights import Right, rights_of_release
 GROUP = "rbac.authorization.k8s.io"
 PURPOSE = "kvobs.dev/purpose"
 """The annotation that says what a role is for."""
+
+PROXY = "services/proxy"
+"""The subresource by which the API server passes questions on to a Service."""
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete")
 """Every verb of a rule, in the order in which they are written."""
@@ -87,6 +90,27 @@ def grants_of(name: str, purpose: str, rights: Iterable[Right]) -> list[Grant]:
 def look_rights(kinds: Iterable[str]) -> list[Right]:
     """Return what a look at the cluster lists, everywhere; never Secrets, which hold more than what is looked for."""
     return [Right("list", kind, "") for kind in sorted({*kinds, "ConfigMap"})]
+
+
+def proxied(prometheus: Prometheus) -> str | None:
+    """Return the name by which a rule allows to ask *prometheus* through the API server; None without a Service.
+
+    Of `services/proxy` that is the Service with the scheme and the port that are asked for, and no other of them.
+    """
+    if prometheus.service is None:
+        return None
+    return f"{'https:' if prometheus.https else ''}{prometheus.service}:{prometheus.service_port}"
+
+
+def grant_to_ask(name: str, purpose: str, namespace: str, named: str | None) -> Grant:
+    """Return the right to ask a Prometheus through the API server, *named* as `proxied` does it.
+
+    None where that is not known: then it is about every Service of the namespace. To get is enough: a question that is
+    too long for an address is posted only where that is allowed too.
+    """
+    rule = {"apiGroups": [""], "resources": [PROXY], "verbs": ["get"]}
+    narrow = {"resourceNames": [named]} if named is not None else {}
+    return Grant(name=name, namespace=namespace, purpose=purpose, rules=({**rule, **narrow},))
 
 
 def helm_rights(objects: Sequence[Object], namespace: str) -> list[Right]:

@@ -196,6 +196,8 @@ def _prometheus(each: Object, all_services: Sequence[Service], pods: Sequence[Ob
         tracked_by=tracked_by(each),
         service=service,
         service_port=port,
+        route_prefix=str(spec.get("routePrefix") or "").rstrip("/"),
+        https=bool((spec.get("web") or {}).get("tlsConfig")),
         ignores_namespace_selectors=spec.get("ignoreNamespaceSelectors") is True,
         scrape_config_selector=spec.get("scrapeConfigSelector"),
     )

@@ -56,3 +56,9 @@ class Target:
     beside: str | None = None
     """Namespace of the install whose dashboards and GPU metrics this one keeps to; None: it does the whole job."""
     notes: tuple[Note, ...] = ()
+
+    @property
+    def places(self) -> frozenset[str]:
+        """The namespaces of the stack: the chart can put its own objects and Grafana elsewhere (namespaceOverride)."""
+        parts = (self.release, self.prometheus, self.grafana)
+        return frozenset(each.namespace for each in parts if each is not None)

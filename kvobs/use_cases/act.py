@@ -32,6 +32,8 @@ class AskCluster(Protocol):
 
     def may(self, verb: str, kind: str, namespace: str | None = None) -> bool: ...
 
+    def allows_everything(self) -> bool: ...
+
 
 class ListCluster(Protocol):
     """What finding members needs of an API server."""
@@ -72,7 +74,12 @@ def acting() -> Iterator[None]:
 
 
 def require(cluster: AskCluster, rights: Iterable[Right]) -> None:
-    """Raise `Forbidden` that names each of *rights* which the credentials lack."""
+    """Raise `Forbidden` that names each of *rights* which the credentials lack.
+
+    An administrator, as most who install are, is asked about once; of others each right is asked singly.
+    """
+    if cluster.allows_everything():
+        return
     missing = [each for each in rights if not cluster.may(each.verb, each.kind, each.namespace or None)]
     if missing:
         raise Forbidden(

@@ -25,7 +25,7 @@ from ..stack.kinds import in_namespaces
 from ..stack.leftovers import CRD_KIND
 from ..stack.objects import ref
 from ..stack.plan import Plan
-from ..stack.rbac import helm_rights
+from ..stack.rbac import PROXY, helm_rights, proxied
 from ..stack.remembered import record_of
 from ..stack.rights import Right, rights_needed
 from ..stack.secret_names import secret_texts
@@ -115,6 +115,7 @@ def gather(settings: Settings, cluster: Cluster | None, helm: Helm | None, progr
         if plan.target.release is not None:
             evidence = with_chart_crds(evidence, preparation.helm, plan.target.release, facts)
         evidence = replace(evidence, lacking=_lacking(cluster, evidence, plan, facts, chart))
+        evidence = replace(evidence, proof=_may_prove(cluster, plan))
         tried = _tried(cluster, evidence, plan, facts, own=own, chart=chart)
         evidence = replace(evidence, ungranted=_ungranted(cluster, tried, chart))
         return replace(evidence, dry_run=together(_taken_names(seen, plan, facts), tried))
@@ -210,6 +211,13 @@ def _lacking(
     return tuple(
         each for each in dict.fromkeys(needed) if not cluster.may(each.verb, each.kind, each.namespace or None)
     )
+
+
+def _may_prove(cluster: Cluster, plan: Plan) -> bool | None:
+    """Whether the plan's Prometheus may be asked through the API server; None: it has no Service, or nobody says."""
+    prometheus = plan.target.prometheus
+    named = proxied(prometheus)
+    return cluster.allows("get", "", PROXY, prometheus.namespace, name=named) if named is not None else None
 
 
 def _known(lacking: tuple[Right, ...] | Trouble | None) -> tuple[Right, ...]:

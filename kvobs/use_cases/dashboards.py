@@ -14,7 +14,7 @@ from ..dashboard.catalog import SHIPPED, Catalog, Upstream
 from ..dashboard.jsontext import read_json
 from ..dashboard.origins import Local, Origin, Remote, Shipped, from_catalog, read_origin, unknown_name
 from ..errors import DocumentError, KvobsError, UsageError
-from .inputs import library
+from .named import library
 from .obtain import Library
 from .progress import Progress, Silent
 

@@ -23,9 +23,11 @@ from .one_look import OneLook
 from .preflight import preflight, refuse_fields_of_others
 from .prepare import Preparation, Prepared
 from .progress import Progress, Silent
+from .prove import prove
 from .release import PendingRelease
 from .steps import StepResult as StepResult
 from .steps import Steps
+from .verify_report import VerifyReport
 from .wait import wait_ready
 
 
@@ -67,6 +69,9 @@ class InstallReport:
     access: Access | None
     ready: bool | None
     """Whether the wait ended with everything ready; None when it was not asked for."""
+    verified: VerifyReport | None = None
+    """What verify says of the panels of kvobs' own dashboards; None: it was not asked for, or could not look, which a
+    note `not-verified` says."""
 
     @property
     def changed(self) -> bool:
@@ -75,8 +80,10 @@ class InstallReport:
 
     @property
     def exit_code(self) -> int:
-        """0, or 1 where a dashboard was refused or keeps a reference that nothing was given for."""
-        return 1 if self.refused or any(each.unresolved for each in self.dashboards) else 0
+        """0, or 1 where a dashboard was refused, has a reference that nothing was given for, or a broken panel."""
+        if self.refused or any(each.unresolved for each in self.dashboards):
+            return 1
+        return 1 if self.verified is not None and self.verified.exit_code == 1 else 0
 
 
 def install(
@@ -93,7 +100,7 @@ def install(
     decides), `UsageError`, or another `ActionError` for what was refused, failed or timed out.
     """
     settings = settings or Settings()
-    progress = progress or Silent()
+    progress = told = progress or Silent()
     progress.step("look at the cluster")
     preparation = Preparation(settings, cluster, helm, progress)
     cluster = preparation.cluster
@@ -137,7 +144,15 @@ def install(
             progress.step("wait until everything is ready")
             first = None if to_do else seen
             wait_ready(cluster, plan.target, timeout_s=settings.timeout_s, progress=progress, seen=first)
-    return _report(facts, replace(plan, notes=(*found.notes, *plan.notes)), results, preparation.dashboards, settings)
+    report = _report(facts, replace(plan, notes=(*found.notes, *plan.notes)), results, preparation.dashboards, settings)
+    if not (settings.wait and settings.verify):
+        return report
+    # The Lease is given back by now: this only reads, and may take minutes.
+    fresh = None if to_do else seen
+    verified, said = prove(cluster, plan.target, settings, progress=told, seen=fresh, parent=found.parent)
+    if verified is not None:
+        verified = replace(verified, notes=tuple(each for each in verified.notes if each not in report.notes))
+    return replace(report, verified=verified, notes=(*report.notes, *said))
 
 
 def _seen(preparation: Preparation) -> tuple[Prepared, InPlace, bool]:

@@ -59,7 +59,8 @@ class OneLook:
 
     def proxy_get(self, namespace: str, service: str, port: str | int, path: str) -> tuple[int, bytes]:
         """As `Cluster.proxy_get`."""
-        return self._cluster.proxy_get(namespace, service, port, path)
+        question = ("proxy", namespace, service, port, path)
+        return self._once(question, lambda: self._cluster.proxy_get(namespace, service, port, path))
 
     def _is_unknown(self, kind: str) -> bool:
         """Whether the cluster serves no such kind, which is not asked again; one whose group is away may be there."""

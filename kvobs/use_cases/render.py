@@ -97,8 +97,10 @@ def rbac(settings: Settings | None = None, *, helm: Templates | None = None) -> 
     Raises as `render` does.
     """
     settings = _placed(settings)
-    plan, _ = _planned(replace(settings, stack="install"))
     reuse = settings.stack == "reuse"
+    # Whose stack it is changes what is not asked for here; the rights to what kvobs itself keeps are the same.
+    told = replace(settings, stack="install", prometheus=None, grafana=None) if reuse else settings
+    plan, _ = _planned(told)
     return Rendered(objects=render_rbac(plan, settings, None if reuse else helm or _helm(settings)), refused=())
 
 

@@ -98,11 +98,7 @@ def watched(cluster: ListCluster, target: Target) -> list[Object]:
         found = cluster.get(CUSTOM[0], target.prometheus.name, target.prometheus.namespace)
         return [found] if found is not None else []
     ours = (target.release.namespace, target.release.name)
-    # The chart can put its own objects and Grafana's elsewhere (namespaceOverride).
-    places = {target.release.namespace, target.prometheus.namespace}
-    if target.grafana is not None:
-        places.add(target.grafana.namespace)
-    return [each for kind in (*WORKLOADS, *CUSTOM) for each in of_release(cluster, kind, ours, places)]
+    return [each for kind in (*WORKLOADS, *CUSTOM) for each in of_release(cluster, kind, ours, target.places)]
 
 
 def of_release(cluster: ListCluster, kind: str, release: tuple[str, str], namespaces: Iterable[str]) -> list[Object]:

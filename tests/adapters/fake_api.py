@@ -169,7 +169,8 @@ def fake_api(*, tls: ssl.SSLContext | None = None) -> Iterator[FakeApi]:
         def answer(self) -> None:
             parts = urlsplit(self.path)
             raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            body = json.loads(raw) if raw else None
+            form = self.headers.get("Content-Type") == "application/x-www-form-urlencoded"
+            body = dict(parse_qsl(raw.decode())) if form else json.loads(raw) if raw else None
             answer = api.next_answer(
                 Request(self.command, parts.path, dict(parse_qsl(parts.query)), self.joined(), body)
             )

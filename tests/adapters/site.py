@@ -37,8 +37,15 @@ class Asked(BaseHTTPRequestHandler):
         site = self.server.site
         host = self.headers.get("Host", "")
         site.requests.append((host, self.path, dict(self.headers)))
-        answers = site.pages.get(f"{host}{self.path}") or site.pages.get(self.path) or [status(404)]
+        plain = self.path.partition("?")[0]
+        pages = (site.pages.get(each) for each in (f"{host}{self.path}", self.path, plain))
+        answers = next(filter(None, pages), None) or [status(404)]
         (answers.pop(0) if len(answers) > 1 else answers[0])(self)
+
+    def do_POST(self) -> None:
+        """As a GET, with a form, which is read whole."""
+        self.server.site.forms.append(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode())
+        self.do_GET()
 
     def send(self, code: int, headers: Mapping[str, str], content: bytes, *, length: int | None = None) -> None:
         """Send a whole answer, or one that says another *length* than it has."""
@@ -77,6 +84,8 @@ class Site:
     hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "raw.githubusercontent.com", "grafana.com", "a.example")
     pages: dict[str, list[Answer]] = field(default_factory=dict)
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    forms: list[str] = field(default_factory=list)
+    """Bodies of what was posted."""
     closing: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
@@ -114,6 +123,7 @@ class Site:
         """Say what a path answers from now on, and forget who asked before."""
         self.pages[at] = list(answers)
         self.requests.clear()
+        self.forms.clear()
 
 
 def ok(content: bytes = BODY, **headers: str) -> Answer:

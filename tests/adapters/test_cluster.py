@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import urllib3
 
+from kvobs.adapters import access_reviews
 from kvobs.adapters.apiserver import UNWARNED
 from kvobs.adapters.cluster import Cluster
 from kvobs.errors import ApiError, ClusterUnreachable, Conflict, Forbidden, KubeconfigError, Unauthenticated
@@ -653,8 +654,7 @@ def test_after_a_cut_write_nothing_is_claimed(api, cluster):
 
 def test_a_question_that_is_cut_changes_nothing(api, cluster):
     """Asking for a right is a POST, and a dry run a PATCH: nobody need wonder whether they were done."""
-    reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-    api.answers("POST", reviews, Answer({}, fails="cut"))
+    api.answers("POST", access_reviews.PATH, Answer({}, fails="cut"))
     api.answers("PATCH", f"{CONFIG_MAPS}/a", Answer({}, fails="cut"))
 
     for ask in (lambda: cluster.may("get", "ConfigMap"), lambda: cluster.apply(ONE, dry_run=True)):
@@ -662,35 +662,17 @@ def test_a_question_that_is_cut_changes_nothing(api, cluster):
             ask()
 
 
-REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-ALLOWED = Answer({"kind": "SelfSubjectAccessReview", "status": {"allowed": True}})
-DENIED = Answer({"kind": "SelfSubjectAccessReview", "status": {"allowed": False}})
-ASKED = [
-    (("get", "", "nodes/metrics"), {"resourceAttributes": {
-        "verb": "get", "group": "", "resource": "nodes", "subresource": "metrics", "namespace": ""}}),
-    (("create", "apps", "deployments", "mon"), {"resourceAttributes": {
-        "verb": "create", "group": "apps", "resource": "deployments", "subresource": "", "namespace": "mon"}}),
-    (("get", "", "/metrics"), {"nonResourceAttributes": {"verb": "get", "path": "/metrics"}}),
-]  # fmt: skip
+def test_what_the_credentials_may_do(api, cluster):
+    """Each question is one review, which a refusal leaves unanswered."""
+    allowed, denied = (
+        Answer({"kind": "SelfSubjectAccessReview", "status": {"allowed": each}}) for each in (True, False)
+    )
+    api.answers("POST", access_reviews.PATH, allowed, denied, status(403, "Forbidden"))
 
-
-@pytest.mark.parametrize(("right", "spec"), ASKED, ids=[right[2] for right, _ in ASKED])
-def test_whether_something_is_allowed(right, spec, api, cluster):
-    """A right is asked about as a role's rule has it; a server that does not say is no answer, neither yes nor no."""
-    refused = status(403, "Forbidden")
-    api.answers("POST", REVIEWS, ALLOWED, DENIED, Answer({"kind": "SelfSubjectAccessReview"}), refused)
-
-    assert [cluster.allows(*right) for _ in range(4)] == [True, False, None, None]
-    assert api.requests[0].body["spec"] == spec
-
-
-def test_an_administrator(api, cluster):
-    """Whoever may do everything is asked about once."""
-    api.answers("POST", REVIEWS, ALLOWED, DENIED)
-
-    assert [cluster.allows_everything(), cluster.allows_everything()] == [True, False]
-    asked = api.requests[0].body["spec"]["resourceAttributes"]
-    assert (asked["verb"], asked["group"], asked["resource"], asked["namespace"]) == ("*", "*", "*", "")
+    assert cluster.allows_everything()
+    assert not cluster.may("get", "ConfigMap", "ns")
+    assert cluster.allows("get", "", "configmaps", "ns") is None
+    assert [each.body["kind"] for each in api.requests if each.method == "POST"] == ["SelfSubjectAccessReview"] * 3
 
 
 def test_a_silent_server_is_not_waited_for(api, tmp_path):

@@ -377,10 +377,11 @@ class TestVersion:
         ],
     )
     def test_usable(self, stand_in: StandIn, printed: str, version: str) -> None:
-        """A whole version of Helm 3.13 or newer is taken."""
+        """A whole version of Helm 3.13 or newer is taken; since 4 it goes on with what was applied server-side."""
         stand_in.answers("version", stdout=printed)
 
         assert stand_in.helm().version() == version
+        assert stand_in.helm().applies() == version.startswith("4.")
 
     @pytest.mark.parametrize(
         ("printed", "said"),

@@ -50,20 +50,20 @@ def test_too_large(tmp_path, monkeypatch):
         sources.read_bytes(str(path))
 
 
-def test_documents(tmp_path):
-    """Each document comes with its place; a bad one brings its error and stops no other."""
+def test_files(tmp_path):
+    """Each document of a folder comes with its place; one that cannot be read brings its error and stops no other."""
     (tmp_path / "a.json").write_text('{"a": 1}')
-    (tmp_path / "b.json").write_text("{")
-    (tmp_path / "c.json").write_text('{"c": 1, "c": 2}')
+    (tmp_path / "b.json").mkdir()
+    (tmp_path / "b.json" / "c.json").write_text("{")
+    (tmp_path / "notes.txt").write_text("no dashboard")
+    (tmp_path / "empty").mkdir()
 
-    outcomes = dict(sources.read_documents([str(tmp_path), "missing.json", str(tmp_path / "none")]))
+    contents = dict(sources.read_files(str(tmp_path)))
 
-    assert outcomes[str(tmp_path / "a.json")].document == {"a": 1}
-    assert outcomes[str(tmp_path / "c.json")].warnings == (
-        "the key 'c' stands twice in one object; the last one counts",
-    )
-    for place in (str(tmp_path / "b.json"), "missing.json", str(tmp_path / "none")):
-        assert isinstance(outcomes[place], DocumentError)
+    assert contents == {str(tmp_path / "a.json"): b'{"a": 1}', str(tmp_path / "b.json" / "c.json"): b"{"}
+    for place in ("missing.json", str(tmp_path / "empty")):
+        ((named, error),) = sources.read_files(place)
+        assert (named, isinstance(error, DocumentError)) == (place, True)
 
 
 def test_values(tmp_path):

@@ -154,7 +154,8 @@ class Bed:
         self._closing.append(kubelet.close)
         for machine in machines:
             self._network.route(machine.ip, KUBELET_PORT, kubelet.address)
-        self.expose(f"{NAMESPACE}/{EXPORTER}-*", EXPORTER_PORT, Exposition.of_file(METRICS / "dcgm-small.txt"))
+        gpus = Exposition.of_file(METRICS / "dcgm-4.5-hostname-old-case.txt", growth=0.01)
+        self.expose(f"{NAMESPACE}/{EXPORTER}-*", EXPORTER_PORT, gpus)
         for part in (self._simulator, GpuOperator(self.api)):
             self._stopping.append(part.stopping)
             self._closing.append(part.close)

@@ -7,21 +7,22 @@ step.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
-from tests.cluster.faults import kills, sweep, table, worlds
+from tests.cluster.faults import crew, kills, sweep, table, worlds
 from tests.cluster.faults.kills import SIGNALS, Stop
-from tests.cluster.faults.kinds import Fault, Kind
+from tests.cluster.faults.kinds import Call, Fault, Kind
 from tests.cluster.faults.sweep import Course, Result, Wrong
 from tests.cluster.faults.worlds import ACTIONS, Action, World
 
 SEED = 88
 ON_EMPTY = 2
 """Cases of each action on an empty cluster: a namespace that goes takes longest of all."""
-OF_HELM = 4
-"""The same at Helm's requests, where the namespace stays."""
+OF_HELM = 6
+"""Cases of each action at any of Helm's requests, beyond one at each verb and kind."""
 
 MOMENTS = 4
 """How often each action is stopped at a moment that nothing marks."""
@@ -44,21 +45,24 @@ def stack_course(stack: World) -> Course:
     return sweep.course(stack)
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """An empty cluster."""
-    with worlds.fresh(tmp_path_factory.mktemp("empty")) as world:
-        yield world
-
-
 def run(world: World, whole: Course, cases: Mapping[Action, Sequence[Fault]], tell: Tell) -> list[Result]:
     """Run the cases, all of which must end as they should; say how many of how many they are."""
-    ended = list(sweep.run(world, whole, cases))
-    wrong = [str(each) for each in ended if isinstance(each, Wrong)]
     every = sum(len(sweep.every(whole, action)) for action in ACTIONS)
-    tell(f"faults at {world.client}'s requests on {world.name}: {len(ended)} of {every}, {len(wrong)} of them wrong")
+    return right(sweep.run(world, whole, cases), f"faults at kvobs' requests on {world.name}", every, tell)
+
+
+def right(ended: Iterable[Result | Wrong], what: str, every: int, tell: Tell) -> list[Result]:
+    """Return the results, all of which must be right; say how many of how many they are."""
+    results = list(ended)
+    wrong = [str(each) for each in results if isinstance(each, Wrong)]
+    tell(f"{what}: {len(results)} of {every}, {len(wrong)} of them wrong")
     assert wrong == []
-    return [each for each in ended if isinstance(each, Result)]
+    return [each for each in results if isinstance(each, Result)]
+
+
+def calls(whole: Course) -> set[tuple[Action, Call]]:
+    """Return each verb and kind that is asked for, by action."""
+    return {(action, place.call) for action in ACTIONS for place in whole.places[action]}
 
 
 def test_kvobs_beside_somebodys_stack(stack: World, stack_course: Course, tell: Tell) -> None:
@@ -66,8 +70,7 @@ def test_kvobs_beside_somebodys_stack(stack: World, stack_course: Course, tell: 
     cases = {action: sweep.covering(stack_course, action, seed=SEED) for action in ACTIONS}
     results = run(stack, stack_course, cases, tell)
     assert {(each.action, each.fault.kind) for each in results} == {(action, k) for action in ACTIONS for k in Kind}
-    asked = {(action, place.call) for action in ACTIONS for place in stack_course.places[action]}
-    assert {(each.action, each.fault.place.call) for each in results} == asked
+    assert {(each.action, each.fault.place.call) for each in results} == calls(stack_course)
     assert table.untold("stack", {table.named(each.action, each.step) for each in results}) is None
 
 
@@ -118,22 +121,29 @@ def stop_all(
     assert wrong == []
 
 
-def test_kvobs_on_an_empty_cluster(empty: World, stack_course: Course, tell: Tell) -> None:
+def test_kvobs_on_an_empty_cluster(tmp_path: Path, stack_course: Course, tell: Tell) -> None:
     """So do some requests for what it makes only where there was nothing: a namespace, a password, a release."""
-    whole = sweep.course(empty)
-    chance = random.Random(SEED)
-    cases: dict[Action, list[Fault]] = {}
-    for action in ACTIONS:
-        known = {place.call for place in stack_course.places[action]}
-        new = [place for place in sweep.firsts(whole.places[action]) if place.call not in known]
-        kinds = chance.sample(list(Kind), ON_EMPTY)
-        cases[action] = [Fault(*pair) for pair in zip(kinds, chance.sample(new, ON_EMPTY), strict=True)]
-    run(empty, whole, cases, tell)
+    with worlds.fresh(tmp_path) as empty:
+        whole = sweep.course(empty)
+        chance = random.Random(SEED)
+        cases: dict[Action, list[Fault]] = {}
+        for action in ACTIONS:
+            known = {place.call for place in stack_course.places[action]}
+            new = [place for place in sweep.firsts(whole.places[action]) if place.call not in known]
+            kinds = chance.sample(list(Kind), ON_EMPTY)
+            cases[action] = [Fault(*pair) for pair in zip(kinds, chance.sample(new, ON_EMPTY), strict=True)]
+        run(empty, whole, cases, tell)
 
 
-def test_helm_on_an_empty_cluster(empty: World, tell: Tell) -> None:
-    """And so do some of Helm's requests: what it makes of them is a plain error of kvobs, which the next run mends."""
-    world = worlds.helms(empty)
-    whole = sweep.course(world)
-    cases = {action: sweep.sent(sweep.scattered(whole, action, count=20, seed=SEED))[:OF_HELM] for action in ACTIONS}
-    run(world, whole, cases, tell)
+def test_helm_on_an_empty_cluster(tmp_path: Path, tell: Tell) -> None:
+    """And so does each verb and kind that Helm asks for: what it makes of it is a plain error, or nothing at all."""
+    with crew.of_helm(tmp_path) as helm:
+        cases = {action: helm.cases(action, seed=SEED, more=OF_HELM) for action in ACTIONS}
+        every = sum(len(sweep.every(helm.whole, action, sweep.as_served)) for action in ACTIONS)
+        results = right(helm.run(cases), "faults at Helm's requests on an empty cluster", every, tell)
+    met = {(each.action, each.fault.place.call) for each in results}
+    # What Helm asks for now and then only is counted too, though no case can wait for it.
+    asked = set().union(*(calls(whole) for _, whole in helm.worlds))
+    tell(f"verbs and kinds of Helm's requests that met a fault: {len(met)} of {len(asked)}")
+    assert met == calls(helm.whole)
+    assert {each.fault.kind for each in results} == set(Kind)

@@ -139,7 +139,7 @@ def installed(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[In
         f"kubectl -n {NAMESPACE} get secret {RELEASE}-grafana-admin",
         "http://localhost:3000/d/kvobs-dcgm  NVIDIA GPUs (kvobs)",
         "http://localhost:3000/d/kvobs-vllm  vLLM serving (kvobs)",
-        "Everything is ready; data not yet proved.",
+        "every panel",
     ],
 )
 def test_report(installed: Installed, said: str) -> None:

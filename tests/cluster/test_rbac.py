@@ -80,8 +80,8 @@ def token_kubeconfig(bed: Bed, name: str, namespace: str) -> Path:
 
 
 def test_a_whole_life_with_these_rights_alone() -> None:
-    """With the rendered account alone a stack is installed, found unchanged, looked at and taken away, all of it."""
-    with Bed(gpu=False) as bed:  # Without the CRDs: the account has to bring them too.
+    """With the rendered account alone a stack is installed, proved, found unchanged, looked at and taken away."""
+    with Bed(gpu=False, monitoring=True) as bed:  # Without the CRDs: the account has to bring them too.
         lean = [word for value in LEAN for word in ("--set", value)]
         bed.api.apply(*account(bed, "--chart", str(small_chart()), *lean))
         own = ("--kubeconfig", token_kubeconfig(bed, "kvobs", "monitoring"))
@@ -101,15 +101,18 @@ def test_a_whole_life_with_these_rights_alone() -> None:
         assert {each["unvalidated"] for each in bindings} == {"arrives with step 2"}
         # The registry of the first run holds for the second, which is told nothing of it.
         mirror = ("--image-registry", "registry.local/mirror", "--image-pull-secret", "pull")
-        first, again = run(*INSTALL, *mirror), run(*INSTALL)
+        first, again = run(*INSTALL, *mirror, "--wait"), run(*INSTALL, "--wait")
         assert {step["id"]: step["outcome"] for step in first["steps"]}["release"] == "changed"
         assert {step["outcome"] for step in again["steps"]} == {"unchanged"}
         for pod in (each["spec"]["template"]["spec"] for each in bed.api.list("apps/v1", "Deployment", "monitoring")):
             assert all(each["image"].startswith("registry.local/mirror/") for each in pod["containers"])
             assert pod["imagePullSecrets"] == [{"name": "pull"}]
         seen = json.loads(kvobs("status", *own, "-o", "json", env=bed.environment(), code=None).stdout)
-        for report in (first, again, seen):
-            assert [note["text"] for note in report["notes"] if note["id"] == "not-asked"] == []
+        verified = run("verify")
+        for report in (first, again, seen, verified, first["verified"], again["verified"]):
+            said = {note["id"]: note["text"] for note in report["notes"]}
+            assert said.keys() & {"not-asked", "not-verified"} == set(), said
+        assert first["verified"]["counts"]["unknown"] == 0
         run("uninstall", "--yes")
         assert bed.api.list("apps/v1", "Deployment", "monitoring") == []
         assert bed.api.find("v1", "ConfigMap", "kvobs", "monitoring") is None
@@ -120,16 +123,18 @@ def test_a_whole_life_with_these_rights_alone() -> None:
 
 @dataclass(frozen=True)
 class Without:
-    """What happens without one rule: the role it stands in, a resource of it, how kvobs ends and what it says."""
+    """What happens without one rule: the role it stands in, a resource of it, how a command ends and what it says."""
 
     role: str
     resource: str
     code: int
     says: tuple[str, ...]
+    command: tuple[str, ...] = REUSE
 
 
 TABLE = (
-    Without("kvobs-look", "pods", 4, ("could not be asked", "may not list configmaps")),
+    Without("kvobs-look", "configmaps", 4, ("could not be asked", "may not list configmaps")),
+    Without("kvobs-look", "pods", 0, ("Namespace", "Node", "Pod", "Service")),
     Without("kvobs-look", "deployments", 4, ("could not be asked", "may not list deployments.apps")),
     Without("kvobs-look", "prometheuses", 4, ("could not be asked", "may not list prometheuses.monitoring.coreos.com")),
     Without("kvobs-look", "servicemonitors", 0, ("PodMonitor", "PrometheusAgent", "ServiceMonitor")),
@@ -137,6 +142,8 @@ TABLE = (
     Without("kvobs-look", "grafanas", 0, FOREIGN_KINDS["grafana.integreatly.org"]),
     Without("kvobs-look", "vmsingles", 0, FOREIGN_KINDS["operator.victoriametrics.com"]),
     Without("kvobs-look", "mutatingwebhookconfigurations", 0, ("ValidatingWebhookConfiguration",)),
+    Without("kvobs-look", "events", 0, ("Event.events.k8s.io",)),
+    Without("kvobs-prove", "services/proxy", 4, ("may not get services/proxy", "Role kvobs-prove"), ("verify", "dcgm")),
     Without("kvobs", "clusterpolicies", 3, ("get or patch any ClusterPolicy.nvidia.com",)),
     Without("kvobs", "configmaps", 3, ("get or patch or create", f"ConfigMap in namespace {HOME}")),
     Without("kvobs", "leases", 3, ("get or create or update or delete Lease.coordination.k8s.io",)),
@@ -188,10 +195,13 @@ def user(bed: Bed, name: str, roles: list[Object]) -> Path:
 
 def allowed(bed: Bed, name: str, role: Object, rule: Object) -> bool:
     """Ask the API server whether a user may what a rule says first."""
+    resource, _, subresource = rule["resources"][0].partition("/")
     attributes = {
         "verb": rule["verbs"][0],
         "group": rule["apiGroups"][0],
-        "resource": rule["resources"][0],
+        "resource": resource,
+        "subresource": subresource,
+        "name": rule.get("resourceNames", [""])[0],
         "namespace": role["metadata"].get("namespace", ""),
     }
     review: Object = {
@@ -244,10 +254,11 @@ def test_beside_a_stack_with_these_rights_alone(beside: Bed, roles: list[Object]
 @pytest.mark.parametrize("line", NEEDED, ids=lambda line: f"{line.role}-{line.resource}")
 def test_a_rule_less(beside: Bed, roles: list[Object], line: Without) -> None:
     """Without one rule that it needs kvobs ends with verb and kind, before any change."""
-    config = user(beside, f"without-{line.role}-{line.resource}", less(roles, line))
-    done = kvobs(*REUSE, "--kubeconfig", config, env=beside.environment(), code=line.code)
+    config = user(beside, f"without-{line.role}-{line.resource.replace('/', '-')}", less(roles, line))
+    done = kvobs(*line.command, "--kubeconfig", config, env=beside.environment(), code=line.code)
 
-    assert [word for word in line.says if word not in done.stderr] == [], done.stderr
+    told = done.stdout + done.stderr
+    assert [word for word in line.says if word not in told] == [], told
     assert beside.api.find("v1", "ConfigMap", "kvobs", HOME) is None
 
 
@@ -262,8 +273,27 @@ def test_without_what_only_helps_to_look(beside: Bed, roles: list[Object]) -> No
     done = kvobs("check", *REUSE[2:], "--kubeconfig", config, "-o", "json", env=beside.environment(), code=4)
     asked = [each for each in json.loads(done.stdout)["checks"] if each["outcome"] == "not asked"]
     unread |= {each["said"].removeprefix("cannot list ") for each in asked}
+    done = kvobs("verify", "--kubeconfig", config, "-o", "json", env=beside.environment(), code=4)
+    unread |= {note["text"] for note in json.loads(done.stdout)["notes"] if note["id"] == "not-asked"}
 
     for kind in (kind for line in DONE_WITHOUT for kind in line.says):
         assert any(text.startswith((f"{kind} could not", f"{kind}.")) for text in unread), (kind, unread)
     assert {step["outcome"] for step in report["steps"]} >= {"changed"}
     kvobs("uninstall", "--yes", env=beside.environment())
+
+
+def test_the_right_to_ask_is_not_needed_to_install(beside: Bed, roles: list[Object]) -> None:
+    """Without the right to ask Prometheus a check warns of what cannot be proved, and stops nothing."""
+    (line,) = (each for each in TABLE if each.role == "kvobs-prove")
+    config = user(beside, "without-proof", less(roles, line))
+    checks = {
+        kubeconfig: json.loads(
+            kvobs("check", *REUSE[2:], "--kubeconfig", kubeconfig, "-o", "json", env=beside.environment()).stdout
+        )["checks"]
+        for kubeconfig in (config, beside.kubeconfig)
+    }
+    proof = {key: next(each for each in told if each["id"] == "proof") for key, told in checks.items()}
+
+    assert (proof[config]["outcome"], proof[beside.kubeconfig]["outcome"]) == ("warning", "passed")
+    assert "can prove that data arrives" in proof[config]["said"]
+    assert "create role kvobs-prove" in proof[config]["hint"]

@@ -48,7 +48,7 @@ def vllm(
         "metadata": {"name": name, "namespace": namespace, "labels": {**own, **(labels or {})}},
         "spec": {"selector": own, "ports": [port]},
     }
-    bed.expose(f"{namespace}/{name}-*", VLLM_PORT, Exposition.of_file(METRICS / "vllm-small.txt", growth=growth))
+    bed.expose(f"{namespace}/{name}-*", VLLM_PORT, Exposition.of_file(METRICS / "vllm-0.32.txt", growth=growth))
     bed.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     bed.api.apply(deployment, *([front] if service else []))
 

@@ -12,13 +12,20 @@ from kvobs.use_cases.act import acting, refuse_foreign, require, taken
 
 
 class Allows:
-    """Allows some verbs, everywhere."""
+    """Allows some verbs, everywhere; "*" is all of them."""
 
     def __init__(self, *verbs: str) -> None:
         self._verbs = verbs
+        self.asked: list[Right | None] = []
+
+    def allows_everything(self) -> bool:
+        """Say whether it was made for an administrator."""
+        self.asked.append(None)
+        return "*" in self._verbs
 
     def may(self, verb: str, kind: str, namespace: str | None = None) -> bool:
         """Say yes to the verbs that it was made with."""
+        self.asked.append(Right(verb, kind, namespace or ""))
         return verb in self._verbs
 
 
@@ -38,9 +45,16 @@ def test_every_missing_right_is_named_at_once() -> None:
     assert missing.value.exit_code == 3
 
 
-def test_nothing_is_said_where_all_is_allowed() -> None:
-    """Who has every right is let through."""
-    require(Allows("get", "patch", "create"), RIGHTS)
+@pytest.mark.parametrize(
+    ("verbs", "asked"),
+    [(("get", "patch", "create"), [None, *RIGHTS]), (("*",), [None])],
+    ids=["each right", "an administrator"],
+)
+def test_nothing_is_said_where_all_is_allowed(verbs: tuple[str, ...], asked: list[Right | None]) -> None:
+    """Who has every right is let through: an administrator after one question, somebody else after one for each."""
+    cluster = Allows(*verbs)
+    require(cluster, RIGHTS)
+    assert cluster.asked == asked
 
 
 def test_an_answer_that_stays_away_amid_changes_is_a_failed_action() -> None:

@@ -200,7 +200,7 @@ def test_rights_of_a_reuse_take_no_helm() -> None:
     found = roles(rbac(Settings(stack="reuse", namespace="obs"), helm=helm))
 
     assert helm.asked == []
-    assert set(found) == {("kvobs-look", ""), ("kvobs", ""), ("kvobs", "obs")}
+    assert set(found) == {("kvobs-look", ""), ("kvobs-prove", "obs"), ("kvobs", ""), ("kvobs", "obs")}
     written = {
         resource
         for rules in found.values()
@@ -210,6 +210,28 @@ def test_rights_of_a_reuse_take_no_helm() -> None:
     }
     assert written == {"configmaps", "leases", "servicemonitors", "podmonitors", "clusterpolicies"}
     assert not [rule for rules in found.values() for rule in rules if "secrets" in rule["resources"]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "namespace", "names"),
+    [
+        (Settings(namespace="obs"), "obs", ["kube-prometheus-stack-prometheus:http-web"]),
+        (
+            Settings(namespace="obs", release="kps", set_values=("prometheus.prometheusSpec.portName=web",)),
+            "obs",
+            ["kps-kube-prometheus-stack-prometheus:web"],
+        ),
+        (Settings(namespace="obs", stack="reuse"), "obs", None),
+        (Settings(namespace="obs", stack="reuse", prometheus="theirs/k8s"), "theirs", None),
+    ],
+    ids=["ours", "ours, named otherwise", "somebody's", "somebody's, elsewhere"],
+)
+def test_the_right_to_ask_prometheus(settings: Settings, namespace: str, names: list[str] | None) -> None:
+    """It is to get, of one Service with its port where that is known, else of those in Prometheus' namespace."""
+    ((at, (rule,)),) = (each for each in roles(rbac(settings, helm=FakeHelm())).items() if each[0][0] == "kvobs-prove")
+
+    assert at == ("kvobs-prove", namespace)
+    assert (rule["resources"], rule["verbs"], rule.get("resourceNames")) == (["services/proxy"], ["get"], names)
 
 
 def test_rights_without_a_cluster_policy() -> None:

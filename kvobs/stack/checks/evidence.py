@@ -126,6 +126,8 @@ class Evidence:
     """Why there is no plan."""
     lacking: tuple[Right, ...] | Trouble | None = None
     """The rights that the plan takes and the credentials have not."""
+    proof: bool | None = None
+    """Whether the credentials may ask the Prometheus through the API server; None: not asked, or not told."""
     ungranted: tuple[Permit, ...] = ()
     """What the roles that were refused would grant, and the credentials do not hold."""
     helm: str | Trouble | None = None

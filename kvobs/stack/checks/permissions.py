@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..facts import Object
 from ..kinds import resource_of
-from ..rbac import GROUP, granted_by_chart
+from ..rbac import GROUP, PROXY, granted_by_chart, proxied
 from ..rbac import PURPOSE as PURPOSE_ANNOTATION
 from ..rights import Right, named
 from .evidence import Evidence, Permit, Trouble
@@ -91,6 +91,21 @@ def _grants(evidence: Evidence) -> Verdict:
     )
 
 
+def _proof(evidence: Evidence) -> Verdict:
+    if evidence.proof is None or evidence.plan is None:
+        return None
+    if evidence.proof:
+        return Fine()
+    prometheus = evidence.plan.target.prometheus
+    named, kubectl = proxied(prometheus), f"kubectl -n {prometheus.namespace} create"
+    return Bad(
+        f"the credentials may not get {PROXY} of {named} in namespace {prometheus.namespace}: neither the end of kvobs"
+        " install nor kvobs verify can prove that data arrives",
+        f"{kubectl} role kvobs-prove --verb=get --resource={PROXY} --resource-name={named}; {kubectl} rolebinding"
+        " kvobs-prove --role=kvobs-prove --user=USER; kvobs render --rbac has it too",
+    )
+
+
 def _some(those: Sequence[Permit]) -> str:
     """The first few of *those* by name, the others by their number."""
     more = f" and {len(those) - NAMED} more" if len(those) > NAMED else ""
@@ -100,4 +115,5 @@ def _some(those: Sequence[Permit]) -> str:
 CHECKS = (
     Check(id="rights", title="the credentials may do all that install does", severity="fatal", verdict=_rights),
     Check(id="grants", title="the credentials hold what the stack's roles grant", severity="fatal", verdict=_grants),
+    Check(id="proof", title="the credentials may ask whether data arrives", severity="warning", verdict=_proof),
 )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from tests.cluster.faults import kills, sweep, table, worlds
+from tests.cluster.faults import crew, kills, sweep, table, worlds
 from tests.cluster.faults.kills import Stop
 from tests.cluster.faults.kinds import Fault
 from tests.cluster.faults.sweep import Course, Result, Wrong
@@ -94,20 +94,10 @@ def on_an_empty_cluster(asked: Sweep) -> str:
 
 def helms(asked: Sweep) -> str:
     """Helm's requests: one of each verb and kind, and some more."""
-    with worlds.fresh(asked.folder) as empty:
-        world = worlds.helms(empty)
-        whole = sweep.course(world)
-        cases = {
-            action: sweep.sent(
-                [
-                    *sweep.covering(whole, action, seed=SEED),
-                    *sweep.scattered(whole, action, count=SCATTERED, seed=SEED),
-                ]
-            )
-            for action in ACTIONS
-        }
-        results = asked.met(world, whole, cases)
-        requests = sum(len(whole.places[action]) for action in ACTIONS)
+    with crew.of_helm(asked.folder) as helm:
+        chosen = asked.sample({action: helm.cases(action, seed=SEED, more=SCATTERED) for action in ACTIONS})
+        results = asked.kept(_total(chosen), helm.run(chosen))
+        requests = sum(len(helm.whole.places[action]) for action in ACTIONS)
         met = len({(each.action, each.fault.place) for each in results})
     said = f"Helm's requests on an empty cluster, a sample: {len(results)} cases, at {met} of {requests} requests"
     return table.part(said, table.fault_table(results))

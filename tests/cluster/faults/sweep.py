@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kvobs.errors import KvobsError, Unanswered
-from tests.cluster.faults.kinds import Fault, Kind, Place, places
+from tests.cluster.faults.kinds import Call, Fault, Kind, Place, places
 from tests.cluster.faults.worlds import ACTIONS, Action, State, Steps, World
 
 LIMIT_S = 240.0
@@ -43,6 +44,10 @@ class Course:
     places: dict[Action, list[Place]]
 
 
+MayMeet = Callable[[Kind, Call], bool]
+"""Says whether a kind of fault is worth trying at a request."""
+
+
 class Wrong(AssertionError):
     """A case that did not end as it must."""
 
@@ -62,7 +67,7 @@ def course(world: World) -> Course:
     return Course(installed=states["install"], removed=states["uninstall"], places=requests)
 
 
-def case(world: World, action: Action, fault: Fault, whole: Course) -> Result:
+def case(world: World, action: Action, fault: Fault, whole: Course, *, tries: int = 3) -> Result:
     """Let one fault meet one run, then run again; raise `Wrong` unless both end as they must."""
     wanted, otherwise = (whole.installed, whole.removed) if action == "install" else (whole.removed, whole.installed)
     what = f"{action} on {world.name}, {world.client}'s {fault}"
@@ -75,10 +80,10 @@ def case(world: World, action: Action, fault: Fault, whole: Course) -> Result:
         except KvobsError as raised:
             error = raised
     took_s = time.monotonic() - begin
-    if not heard.hits and error is None and world.client == "Helm" and fault.place.nth > 1:
+    if not heard.hits and error is None and world.client == "Helm" and tries > 1:
         # How often Helm asks for the same depends on how fast the cluster is.
         world.run("uninstall" if action == "install" else "install")
-        return case(world, action, replace(fault, place=replace(fault.place, nth=1)), whole)
+        return case(world, action, replace(fault, place=replace(fault.place, nth=1)), whole, tries=tries - 1)
     if not heard.hits:
         raise Wrong(f"{what}: never came; {error}")
     if took_s > LIMIT_S:
@@ -122,10 +127,44 @@ def difference(now: State, wanted: State) -> str:
 # --- which cases ---
 
 
-def every(whole: Course, action: Action) -> list[Fault]:
+def common(courses: Sequence[Course]) -> Course:
+    """Return the first of *courses* with those requests only that come in each: a case cannot count on the others.
+
+    What Helm asks for once in a while depends on what it has kept of the API's schema, and on how fast a cluster is.
+    """
+    first, *others = courses
+    places = {
+        action: [place for place in some if all(place in each.places[action] for each in others)]
+        for action, some in first.places.items()
+    }
+    return replace(first, places=places)
+
+
+def anything(kind: Kind, call: Call) -> bool:
+    """Let kvobs' own requests meet every kind of fault, also what no API server would answer."""
+    return True
+
+
+def as_served(kind: Kind, call: Call) -> bool:
+    """Let requests meet what an API server does send: a conflict who writes, an expired place who lists or watches.
+
+    Helm takes a conflict on a read for something that it need not delete.
+
+    >>> [as_served(Kind.CONFLICT, Call(verb, "pods")) for verb in ("list", "patch")]
+    [False, True]
+    >>> [as_served(Kind.GONE, Call(verb, "pods")) for verb in ("list", "get", "patch")]
+    [True, False, False]
+    """
+    if kind is Kind.CONFLICT:
+        return call.verb not in ("get", "list", "watch")
+    return kind is not Kind.GONE or call.verb in ("list", "watch")
+
+
+def every(whole: Course, action: Action, may_meet: MayMeet = anything) -> list[Fault]:
     """Return each kind of fault at each request once, and at each verb and kind for good."""
     once = [Fault(kind, place) for place in whole.places[action] for kind in Kind]
-    return once + [Fault(kind, place, lasting=True) for place in firsts(whole.places[action]) for kind in Kind]
+    lasting = [Fault(kind, place, lasting=True) for place in firsts(whole.places[action]) for kind in Kind]
+    return [each for each in once + lasting if may_meet(each.kind, each.place.call)]
 
 
 def firsts(found: Iterable[Place]) -> list[Place]:
@@ -133,42 +172,35 @@ def firsts(found: Iterable[Place]) -> list[Place]:
     return [place for place in found if place.nth == 1]
 
 
-def covering(whole: Course, action: Action, *, seed: int) -> list[Fault]:
+def covering(whole: Course, action: Action, *, seed: int, may_meet: MayMeet = anything) -> list[Fault]:
     """Return a seeded sample: each verb and kind once, at any of its requests, with the kinds of fault in turn."""
     chance = random.Random(seed)
     of_call: dict[object, list[Place]] = {}
     for place in whole.places[action]:
         of_call.setdefault(place.call, []).append(place)
     chosen = [chance.choice(some) for some in of_call.values()]
-    return [replace(each, lasting=chance.random() < 0.3) for each in _in_turn(chosen, chance)]
+    return [replace(each, lasting=chance.random() < 0.3) for each in _in_turn(chosen, chance, may_meet)]
 
 
-def scattered(whole: Course, action: Action, *, count: int, seed: int) -> list[Fault]:
+def scattered(whole: Course, action: Action, *, count: int, seed: int, may_meet: MayMeet = anything) -> list[Fault]:
     """Return a seeded sample of *count* requests, with the kinds of fault in turn."""
     chance = random.Random(seed)
     chosen = chance.sample(whole.places[action], min(count, len(whole.places[action])))
-    return list(_in_turn(chosen, chance))
+    return list(_in_turn(chosen, chance, may_meet))
 
 
-def sent(faults: Iterable[Fault]) -> list[Fault]:
-    """Return those that an API server does send: a conflict to who writes, an expired place to who lists or watches.
-
-    kvobs' own requests meet the others too. Helm takes a conflict on a read for something that it need not delete.
-    """
-    reads = ("get", "list", "watch")
-    return [
-        each
-        for each in faults
-        if not (each.kind is Kind.CONFLICT and each.place.call.verb in reads)
-        and not (each.kind is Kind.GONE and each.place.call.verb not in reads[1:])
-    ]
-
-
-def _in_turn(chosen: Iterable[Place], chance: random.Random) -> Iterator[Fault]:
-    kinds: list[Kind] = []
+def _in_turn(chosen: Iterable[Place], chance: random.Random, may_meet: MayMeet) -> Iterator[Fault]:
+    """Deal the kinds of fault like cards; those that a request may not meet wait for one that may."""
+    deck: list[Kind] = []
     for place in chosen:
-        kinds = kinds or chance.sample(list(Kind), len(Kind))
-        yield Fault(kinds.pop(), place)
+        if not any(may_meet(kind, place.call) for kind in deck):
+            deck += chance.sample(list(Kind), len(Kind))
+        kind = next(kind for kind in deck if may_meet(kind, place.call))
+        deck.remove(kind)
+        yield Fault(kind, place)
+
+
+# --- running them ---
 
 
 def run(world: World, whole: Course, cases: Mapping[Action, Sequence[Fault]]) -> Iterator[Result | Wrong]:
@@ -176,12 +208,20 @@ def run(world: World, whole: Course, cases: Mapping[Action, Sequence[Fault]]) ->
 
     What has gone wrong is one result among others; the world is then put in order for the next.
     """
-    left = {action: list(faults) for action, faults in cases.items()}
+    yield from work_off(world, whole, {action: deque(faults) for action, faults in cases.items()})
+
+
+def work_off(world: World, whole: Course, left: Mapping[Action, deque[Fault]]) -> Iterator[Result | Wrong]:
+    """Run what is *left*, as `run` does, and take it from there; other worlds may take from it at the same time."""
     while any(left.values()):
         for action in ACTIONS:
             try:
-                if left[action]:
-                    yield case(world, action, left[action].pop(0), whole)
+                fault = left[action].popleft() if left[action] else None
+            except IndexError:  # another world was faster
+                fault = None
+            try:
+                if fault is not None:
+                    yield case(world, action, fault, whole)
                 else:
                     world.run(action)
             except Wrong as wrong:

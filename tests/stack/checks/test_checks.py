@@ -217,6 +217,18 @@ CASES: list[Case] = [
         ("ClusterRole operator would grant: get nodes/metrics",),
     ),
     ("grants", evidence(dry_run=DryRun(forbidden=(ROLE,)), rendered=()), "not asked", ("ClusterRole operator",)),
+    ("proof", evidence(proof=True), "passed", ()),
+    (
+        "proof",
+        evidence(stack(), proof=False),
+        "warning",
+        (
+            "may not get services/proxy of prometheus-k8s:http-web in namespace mon",
+            "nor kvobs verify can prove that data arrives",
+            "kubectl -n mon create role kvobs-prove --verb=get --resource=services/proxy"
+            " --resource-name=prometheus-k8s:http-web",
+        ),
+    ),
     ("helm", evidence(helm="4.3.1"), "passed", ("4.3.1",)),
     ("helm", evidence(helm=Trouble("no helm on PATH", "--helm PATH")), "failed", ("--helm PATH",)),
     ("chart", evidence(chart="88.5.3"), "passed", ("88.5.3",)),

@@ -1,0 +1,88 @@
+"""Regular expressions as Grafana has them, which is as JavaScript has them, for Python's engine."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_SLASHED = re.compile(r"/(?P<inner>.*?)/(?P<flags>g?i?m?y?s?)", re.DOTALL)
+_TOKEN = re.compile(
+    r"\\k<(?P<backward>\w+)>|(?P<escaped>\\.)|\(\?<(?P<named>\w+)>|(?P<class>\[\^?(?:\\.|[^\]\\])*\])|(?P<end>\$)",
+    re.ASCII | re.DOTALL,
+)
+
+
+class JsRegex(NamedTuple):
+    """One regular expression, and whether it asks for every match of a text (`/…/g`)."""
+
+    pattern: re.Pattern[str]
+    every: bool
+
+    def matches(self, text: str) -> list[re.Match[str]]:
+        """Return what it finds in a text: every match, or the first; none after one that is empty."""
+        found: list[re.Match[str]] = []
+        for match in self.pattern.finditer(text):
+            found.append(match)
+            if not self.every or not match[0]:
+                break
+        return found
+
+
+def js_regex(text: str) -> JsRegex | None:
+    """Read what Grafana takes for a regular expression; None where it is none.
+
+    Between slashes it may fit anywhere in a text; without them, Grafana puts `^` before it and `$` after it.
+
+    >>> js_regex('/pod="(?<text>[^"]+)/g').matches('a{pod="x"}')[0]["text"]
+    'x'
+    >>> bool(js_regex("prom.*").matches("my-prom")), js_regex("/(/"), js_regex("/open")
+    (False, None, None)
+    """
+    match = _SLASHED.fullmatch(text) if text.startswith("/") else None
+    if text.startswith("/") and match is None:
+        return None
+    inner, letters = (match["inner"], match["flags"]) if match else (f"^{text}$", "")
+    flags = re.ASCII
+    for letter, flag in (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL)):
+        flags |= flag if letter in letters else 0
+    if "i" in letters:
+        # Python folds the case of ASCII alone under re.ASCII, JavaScript that of every letter.
+        flags &= ~re.ASCII
+    try:
+        return JsRegex(re.compile(_in_python(inner, multiline="m" in letters), flags), "g" in letters)
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
+def _in_python(inner: str, *, multiline: bool) -> str:
+    def spelled(token: re.Match[str]) -> str:
+        if token["backward"]:
+            return f"(?P={token['backward']})"
+        if token["named"]:
+            return f"(?P<{token['named']}>"
+        if token["class"]:
+            return _class(token["class"])
+        if token["end"]:
+            # Python's `$` fits before a last line break too.
+            return "$" if multiline else r"\Z"
+        return _escaped(token["escaped"])
+
+    return _TOKEN.sub(spelled, inner)
+
+
+def _class(text: str) -> str:
+    """Respell a class of characters: Python reads, or will read, more into it."""
+    if text in ("[]", "[^]"):
+        return r"[\s\S]" if text == "[^]" else r"[^\s\S]"
+    start = 2 if text.startswith("[^") else 1
+    inner = re.sub(r"\\.|[\[&~|]|-(?=-)", lambda sign: _escaped(sign[0]) if sign[0][0] == "\\" else f"\\{sign[0]}",
+                   text[start:-1], flags=re.DOTALL)  # fmt: skip
+    return f"{text[:start]}{inner}]"
+
+
+def _escaped(text: str) -> str:
+    """Respell an escaped character: JavaScript takes a letter that means nothing for itself, Python refuses it."""
+    letter = text[1:]
+    if letter.isascii() and letter.isalpha() and letter not in "bBdDsSwWnrtfvxu":
+        return letter
+    return text

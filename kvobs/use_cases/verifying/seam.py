@@ -1,0 +1,36 @@
+"""What verify needs of a Prometheus; the adapter has it, and a fake may."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ...dashboard.board import Query
+from ...health.answers import Answer, Names, NoAnswer, Refused, ScrapeTarget, Server
+
+
+class Asked(Protocol):
+    """One Prometheus, or what speaks its API. It answers with values and raises nothing; it may be asked by several
+    threads at once."""
+
+    def query(self, query: Query) -> Answer:
+        """Answer an instant or a range query."""
+
+    def metric_names(self, start_s: float | None, end_s: float | None) -> Names | Refused | NoAnswer:
+        """Names of the metrics with samples in a time range; of all it holds without one."""
+
+    def label_names(
+        self, matches: Sequence[str], start_s: float | None, end_s: float | None
+    ) -> Names | Refused | NoAnswer:
+        """Names of the labels of the series that any selector of *matches* fits; of all without one."""
+
+    def label_values(
+        self, label: str, matches: Sequence[str], start_s: float | None, end_s: float | None
+    ) -> Names | Refused | NoAnswer:
+        """Values of a label in the series that any selector of *matches* fits; in all without one."""
+
+    def targets(self) -> tuple[tuple[ScrapeTarget, ...], tuple[ScrapeTarget, ...]] | Refused | NoAnswer:
+        """(active, dropped) targets."""
+
+    def server(self) -> Server | NoAnswer:
+        """What it says of itself: version, retention, oldest sample, as far as it does."""

@@ -1,0 +1,220 @@
+"""Dark (and healthy) panels as files, see `tests/data/dark/README.md`; judged on a real Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kvobs.adapters.prometheus import Address, Prometheus
+from kvobs.health.answers import NoAnswer, Refused, ScrapeTarget, Server
+from kvobs.health.loading import LoadedBoard, read_board, with_clashes
+from kvobs.health.sources import Sources, sources_of
+from kvobs.health.verdict import BoardVerdict
+from kvobs.settings import Settings, Verification
+from kvobs.stack.facts import DatasourceFact, Object
+from kvobs.stack.objects import kind_of
+from kvobs.stack.recognise import Snapshot, facts
+from kvobs.stack.selectors import matches, parse_selector
+from kvobs.stack.workloads import labels_of, name_of, namespace_of
+from kvobs.use_cases.look import Discovery
+from kvobs.use_cases.progress import Silent
+from kvobs.use_cases.verifying.cluster_boards import boards_of_cluster
+from kvobs.use_cases.verifying.cluster_evidence import cluster_evidence
+from kvobs.use_cases.verifying.datasource_probe import unreachable_sources
+from kvobs.use_cases.verifying.one_round import one_round
+from kvobs.use_cases.verifying.scene import Scene
+
+from ..prometheus_server import Binary, PrometheusServer
+from .replay import Scrape, replayed
+
+DATA = Path(__file__).parents[1] / "data"
+DARK = DATA / "dark"
+VERSION = "v1.36.3"
+NOW_S = 1_767_225_600.0
+"""When the cases' dashboards are looked at, unless they say otherwise."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One folder."""
+
+    folder: Path
+    expected: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its cause and its name."""
+        return f"{self.folder.parent.name}/{self.folder.name}"
+
+    @property
+    def now_s(self) -> float:
+        """When the dashboard is looked at."""
+        return float(self.expected.get("now", NOW_S))
+
+    def series(self) -> list[str]:
+        """What the server holds, as OpenMetrics text."""
+        texts = [path.read_text() for path in sorted(self.folder.glob("*.om"))]
+        for each in self.expected.get("scrapes", ()):
+            rest = dict(each)
+            text = "\n".join(self._exposition(name).read_text() for name in _listed(rest.pop("exposition")))
+            texts.append(replayed(Scrape(text=text, **rest), self.now_s))
+        return texts
+
+    def _exposition(self, name: str) -> Path:
+        own = self.folder / name
+        return own if own.exists() else DATA / "metrics" / name
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+@cache
+def cases() -> list[Case]:
+    """Every case."""
+    folders = sorted(path.parent for path in DARK.glob("*/*/expected.yaml"))
+    return [Case(folder, yaml.safe_load((folder / "expected.yaml").read_text())) for folder in folders]
+
+
+def judged(case: Case, binary: Binary = "3") -> tuple[BoardVerdict, ...]:
+    """Return the verdict of each dashboard of a case."""
+    with PrometheusServer(binary=binary, om_text=case.series(), flags=case.expected.get("flags", ())) as server:
+        if case.expected.get("away"):
+            server.stop()
+        prometheus = Prometheus.at(Address(url=server.url), patience_s=0.5)
+        try:
+            found = one_round(_scene(case, prometheus), _verification(case), now_s=case.now_s, progress=Silent())
+        finally:
+            prometheus.close()
+    return found.boards
+
+
+def _verification(case: Case) -> Verification:
+    return Verification(variables=tuple(case.expected.get("variables", ())))
+
+
+def _scene(case: Case, prometheus: Prometheus) -> Scene:
+    objects = _objects(case)
+    cluster = None if objects is None else _Objects(objects)
+    known = None if objects is None else facts(_snapshot(objects), settings=Settings())
+    owner = known.prometheuses[0] if known and known.prometheuses else None
+    grafana = known.grafanas[0] if known and known.grafanas else None
+    scene = Scene(
+        asked=_Told(prometheus, _targets(case)),
+        prometheus=prometheus.place,
+        boards=_boards(case),
+        sources=_sources(case),
+    )
+    if cluster is None or known is None:
+        return scene
+    evidence = cluster_evidence(cluster, known, owner)
+    scene = replace(scene, cluster=replace(evidence, **case.expected.get("versions", {})))
+    if not case.expected.get("loaded"):
+        return scene
+    sources = sources_of(grafana)
+    return replace(
+        scene,
+        boards=tuple(boards_of_cluster(cluster, known)),
+        sources=sources,
+        unreachable=unreachable_sources(sources.known or (), grafana=grafana, prometheus=owner, facts=known),
+    )
+
+
+def _boards(case: Case) -> tuple[LoadedBoard, ...]:
+    read = [
+        read_board(path.read_bytes(), source=path.name, edit=f"$EDITOR {path.name}", way="file")
+        for path in sorted(case.folder.glob("dashboard*.json"))
+    ]
+    return tuple(with_clashes(read))
+
+
+class _Told:
+    """A real Prometheus that scrapes nothing, with the targets that the case says it has."""
+
+    def __init__(self, prometheus: Prometheus, targets: tuple[ScrapeTarget, ...] | None) -> None:
+        self._prometheus, self._targets = prometheus, targets
+        self.query = prometheus.query
+        self.metric_names = prometheus.metric_names
+        self.label_names = prometheus.label_names
+        self.label_values = prometheus.label_values
+
+    def targets(self) -> tuple[tuple[ScrapeTarget, ...], tuple[ScrapeTarget, ...]] | Refused | NoAnswer:
+        """The active and the dropped targets."""
+        return self._prometheus.targets() if self._targets is None else (self._targets, ())
+
+    def server(self) -> Server | NoAnswer:
+        """What the server says of itself."""
+        return self._prometheus.server()
+
+
+def _targets(case: Case) -> tuple[ScrapeTarget, ...] | None:
+    path = case.folder / "targets.yaml"
+    return tuple(ScrapeTarget(**each) for each in yaml.safe_load(path.read_text())) if path.exists() else None
+
+
+def _sources(case: Case) -> Sources:
+    told = case.expected.get("datasources")
+    if told is None:
+        return Sources(known=None)
+    plain = {"type": "prometheus", "url": "http://prometheus:9090", "is_default": False, "where": "a Secret"}
+    return Sources(known=tuple(DatasourceFact(**{**plain, **each}) for each in told), complete=True)
+
+
+class _Objects:
+    """The objects of a case, as a cluster lists them."""
+
+    def __init__(self, objects: Mapping[str, list[Object]]) -> None:
+        self._objects = objects
+
+    def server_version(self) -> str:
+        """The API server's version."""
+        return VERSION
+
+    def discover(self) -> Discovery:
+        """Nothing: no case needs it."""
+        raise NotImplementedError
+
+    def list(
+        self,
+        kind: str,
+        *,
+        namespace: str | None = None,
+        labels: str | None = None,
+        metadata_only: bool = False,
+    ) -> list[Object]:
+        """The objects of a kind, in one namespace or in all."""
+        selector = parse_selector(labels) if labels else {}
+        return [
+            each
+            for each in self._objects.get(kind, ())
+            if namespace in (None, namespace_of(each)) and matches(selector, labels_of(each))
+        ]
+
+    def get(self, kind: str, name: str, namespace: str | None = None) -> Object | None:
+        """One object."""
+        return next((each for each in self.list(kind, namespace=namespace) if name_of(each) == name), None)
+
+    def proxy_get(self, namespace: str, service: str, port: str | int, path: str) -> tuple[int, bytes]:
+        """No service answers."""
+        raise NotImplementedError
+
+
+def _objects(case: Case) -> dict[str, list[Object]] | None:
+    files = sorted((case.folder / "cluster").glob("*.yaml"))
+    files += [DATA / "snapshots" / "_parts" / f"{part}.yaml" for part in case.expected.get("parts", ())]
+    if not files:
+        return None
+    objects: dict[str, list[Object]] = {}
+    for each in (each for file in files for each in yaml.safe_load_all(file.read_text())):
+        if f"{each['kind']} {each['metadata']['name']}" not in case.expected.get("drop", ()):
+            objects.setdefault(kind_of(each), []).append(each)
+    return objects
+
+
+def _snapshot(objects: Mapping[str, list[Object]]) -> Snapshot:
+    return Snapshot(server_version=VERSION, kinds=frozenset(objects), objects=objects)

@@ -1,0 +1,138 @@
+"""Evidence is gathered cheaply: only what the ladder needs, in its order, and never twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from kvobs.dashboard.board import Panel, Query, SourceRef, Target
+from kvobs.health.answers import Answer, Names, NoAnswer, Refused, Result, ScrapeTarget, Series, Server
+from kvobs.health.evidence import DarkQuery, ServerEvidence
+from kvobs.use_cases.verifying.asking import Answers
+from kvobs.use_cases.verifying.gathering import Unlit, gather, server_evidence
+
+NONE = Result(type="vector")
+
+
+def one(value: float = 1.0, **labels: str) -> Result:
+    """An answer of one series."""
+    return Result(
+        type="vector",
+        series=(Series(labels=labels, samples=4, numbers=4, nonzero=4 if value else 0, last=value, last_s=90.0),),
+    )
+
+
+class Fake:
+    """Answers by the first text that the question has in it; remembers what it was asked."""
+
+    def __init__(self, **answers: Answer) -> None:
+        self.answers, self.asked = answers, list[str]()
+
+    def query(self, query: Query) -> Answer:
+        """Answer a query."""
+        self.asked.append(query.expr)
+        return next((each for text, each in self.answers.items() if text in query.expr), NONE)
+
+    def metric_names(self, start_s: float | None, end_s: float | None) -> Names | Refused | NoAnswer:
+        """Two names."""
+        self.asked.append(f"names {'ever' if start_s is None else 'in range'}")
+        return Names(values=frozenset({"up", "vllm:long_gone"}))
+
+    def label_names(
+        self, matches: Sequence[str], start_s: float | None, end_s: float | None
+    ) -> Names | Refused | NoAnswer:
+        """One label."""
+        self.asked.append(f"labels of {' '.join(matches)}")
+        return Names(values=frozenset({"hostname", "__name__"}))
+
+    def label_values(
+        self, label: str, matches: Sequence[str], start_s: float | None, end_s: float | None
+    ) -> Names | Refused | NoAnswer:
+        """None is needed."""
+        raise AssertionError(label)
+
+    def targets(self) -> tuple[tuple[ScrapeTarget, ...], tuple[ScrapeTarget, ...]] | Refused | NoAnswer:
+        """No page of targets here."""
+        return Refused(kind="unsupported", said="no such page")
+
+    def server(self) -> Server | NoAnswer:
+        """Nor any of the server's own."""
+        return NoAnswer(said="no such page")
+
+
+def gathered(expr: str, fake: Fake, answer: Answer = NONE) -> DarkQuery:
+    """The evidence of one dark query."""
+    query = Query(expr=expr, instant=False, start_s=0.0, end_s=3600.0, step_s=15.0, source="p")
+    target = Target(ref_id="A", source=SourceRef(None), expr=expr)
+    unlit = Unlit(panel=Panel(id=1, title="p", type="stat"), target=target, query=query, answer=answer)
+    asked = Answers(fake)
+    first = gather(unlit, asked, ServerEvidence())
+    sent = len(fake.asked)
+    assert gather(unlit, asked, ServerEvidence()) == first
+    assert len(fake.asked) == sent, "an equal query asks nothing again"
+    return first
+
+
+@pytest.mark.parametrize("answer", [NoAnswer(said="away"), Refused(kind="bad query", said="parse error")])
+def test_what_was_not_answered_is_not_looked_into(answer: Answer) -> None:
+    """A query that was refused, or not answered, costs no further question."""
+    fake = Fake()
+
+    gathered("m > 0", fake, answer)
+
+    assert fake.asked == []
+
+
+def test_a_metric_that_is_absent() -> None:
+    """One question tells that it is not there; then names are asked for, and no part of the query."""
+    fake = Fake()
+
+    dark = gathered("rate(kvobs_gone_total[5m]) > 0", fake)
+
+    assert dark.selectors[0].present is False
+    assert dark.lost == ()
+    assert fake.asked == [
+        "group by () (last_over_time(kvobs_gone_total[3900s]))",
+        "names in range",
+        "names ever",
+    ]
+
+
+def test_names_of_a_known_family_are_asked_exactly() -> None:
+    """The list of names holds those that ended before the range; of vLLM's only the exact answer counts."""
+    fake = Fake(**{"{__name__": one(__name__="vllm:kv_cache_usage_perc")})
+
+    dark = gathered("vllm:gpu_cache_usage_perc", fake)
+
+    assert dark.server.names == {"up", "vllm:kv_cache_usage_perc"}
+    assert dark.server.names_ever == {"up", "vllm:long_gone"}
+
+
+def test_a_label_that_is_absent() -> None:
+    """Its metric's labels are asked for, and neither names nor parts."""
+    fake = Fake(m=one(0.0, gpu="0"))
+
+    dark = gathered('m{Hostname=~".+"} > 0', fake)
+
+    assert dark.selectors[0].matched is False
+    assert dark.selectors[0].label_names == {"hostname"}
+    assert [each for each in fake.asked if not each.startswith("group by")] == ["labels of m"]
+
+
+def test_parts_from_the_inside() -> None:
+    """Parts are asked from the inside, and none that holds one that is lost."""
+    fake = Fake(**{"group by": one(), "> 0": NONE, "rate(": one(), "max": one(0.0)})
+
+    dark = gathered("sum(rate(m_total[5m])) > 0 > 1", fake)
+
+    assert [each.part.expr for each in dark.lost] == ["sum(rate(m_total[5m])) > 0"]
+    assert "sum(rate(m_total[5m])) > 0 > 1" not in fake.asked
+    assert dark.selectors[0].zeroes is True
+
+
+def test_a_server_that_says_little() -> None:
+    """Pages that a server does not have are unknown, and no fault."""
+    found = server_evidence(Fake(), datasource_interval_s=30.0)
+
+    assert (found.targets, found.dropped, found.server, found.datasource_interval_s) == (None, None, Server(), 30.0)
