@@ -21,6 +21,11 @@ def say(stream: TextIO, text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def _plain(text: str) -> str:
+    """Return a text on one line, without what would move the cursor: a dashboard's title may come from anybody."""
+    return "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
+
+
 _COUNT = re.compile(r"(\d+) of (\d+) ")
 
 
@@ -46,7 +51,7 @@ class Lines:
             if quarter == self._quarter:
                 return
             self._quarter = quarter
-        self._write("  " + text)
+        self._write("  " + _plain(text))
 
     def _write(self, line: str) -> None:
         if line != self._last:
@@ -85,7 +90,7 @@ def shown(stream: TextIO, *, quiet: bool) -> Iterator[Progress]:
 
         def state(self, text: str) -> None:
             room = max(20, console.width - len(self.title) - 8)
-            status.update(f"{escape(self.title)} [dim]{escape(text[:room])}[/dim]")
+            status.update(f"{escape(self.title)} [dim]{escape(_plain(text[:room]))}[/dim]")
 
         def end(self, mark: str) -> None:
             if self.title:
@@ -134,7 +139,8 @@ def redrawn(stream: TextIO, *, quiet: bool) -> Iterator[tuple[Progress, Callable
             self.state("")
 
         def state(self, text: str) -> None:
-            self.spinner.update(text=Text(f"{self.title} {text}".strip()[: max(20, console.width - 4)]))
+            line = f"{self.title} {_plain(text)}".strip()
+            self.spinner.update(text=Text(line[: max(20, console.width - 4)]))
             self.refresh()
 
         def draw(self, text: str) -> None:

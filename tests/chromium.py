@@ -31,6 +31,7 @@ class Page:
         self._numbers = itertools.count(1)
         self.requests: list[str] = []
         self.console: list[str] = []
+        self._loaded = False
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.call(f"{domain}.enable")
 
@@ -55,6 +56,8 @@ class Page:
             self.console.append(json.dumps(params["exceptionDetails"]))
         elif method == "Runtime.consoleAPICalled":
             self.console.append(json.dumps(params["args"]))
+        elif method == "Page.loadEventFired":
+            self._loaded = True
         elif method == "Log.entryAdded":
             self.console.append(params["entry"]["text"])
 
@@ -63,19 +66,22 @@ class Page:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.requests.clear()
         self.console.clear()
         # By way of an empty page: to the same address with another #part no page is loaded.
-        self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url=path.as_uri())
-        self.until(lambda: self.run("location.href + document.readyState") == path.as_uri() + "complete")
+        for url in ("about:blank", path.as_uri()):
+            self.requests.clear()
+            self._loaded = False
+            self.call("Page.navigate", url=url)
+            while not self._loaded:
+                self._read(lambda _: True)
 
     def until(self, comes_true: Callable[[], bool]) -> None:
         """Wait until something holds in the page, which does some things a moment later; fail if it never does."""
         deadline = time.monotonic() + ANSWER_S
         while not comes_true():
             assert time.monotonic() < deadline, "it does not come"
-            self.run("new Promise(done => setTimeout(done, 20))")
+            time.sleep(0.02)
+            self.run("0")  # What has happened meanwhile is told with the answer.
 
     def run(self, script: str) -> Any:
         """Return the value of an expression in the page; of a promise, what it comes to."""

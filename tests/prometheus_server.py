@@ -36,6 +36,7 @@ _NAME = "prometheus"
 _STARTS = 3
 """Starts tried: the port that was free a moment ago may be taken."""
 _READY_S = 60.0
+_END = b"# EOF"
 _DEBIAN = "Debian's prometheus 2.x is missing: apt-get install --no-install-recommends prometheus"
 
 
@@ -165,18 +166,28 @@ class PrometheusServer:
 
     def _backfill(self, promtool: Path) -> None:
         (self.folder / "data").mkdir()
-        for number, source in enumerate(self._sources):
-            content = source.read_bytes() if isinstance(source, Path) else source
-            text = (content if isinstance(content, bytes) else content.encode()).strip()
-            if not text.endswith(b"# EOF"):
-                text += b"\n# EOF" if text else b"# EOF"
-            file = self.folder / f"series-{number}.om"
-            file.write_bytes(text + b"\n")
+        for source in self._sources:
+            file = source if isinstance(source, Path) and _is_ended(source) else self._ended(source)
             # One block for each file: by default there is one for each two hours.
             command = [str(promtool), "tsdb", "create-blocks-from", "--max-block-duration=100000h", "openmetrics"]
             done = subprocess.run(
                 [*command, str(file), str(self.folder / "data")], capture_output=True, text=True, check=False
             )
             if done.returncode:
-                raise ValueError(f"promtool does not take series {number}: {done.stderr.strip()[-1000:]}")
-            file.unlink()
+                raise ValueError(f"promtool does not take {file.name}: {done.stderr.strip()[-1000:]}")
+
+    def _ended(self, source: str | bytes | Path) -> Path:
+        """Write a source with the last line that promtool wants."""
+        content = source.read_bytes() if isinstance(source, Path) else source
+        text = (content if isinstance(content, bytes) else content.encode()).strip()
+        if not text.endswith(_END):
+            text += b"\n" + _END if text else _END
+        file = self.folder / "series.om"
+        file.write_bytes(text + b"\n")
+        return file
+
+
+def _is_ended(file: Path) -> bool:
+    with file.open("rb") as content:
+        content.seek(max(0, file.stat().st_size - len(_END) - 1))
+        return content.read().rstrip(b"\n").endswith(_END)

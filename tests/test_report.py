@@ -10,13 +10,14 @@ import pytest
 import yaml
 
 from kvobs.errors import Undecided
+from kvobs.health.causes import Cause
 from kvobs.report import error_document, to_document, to_json, to_text, to_yaml
 from kvobs.stack.checks.verdict import Checked, Outcome, Severity
 from kvobs.stack.notes import Note
 from kvobs.use_cases.access import Access
 from kvobs.use_cases.check import CheckReport
 from kvobs.use_cases.dashboards import DashboardList, KnownDashboard, PulledDashboard, PullReport
-from kvobs.use_cases.explain import explain
+from kvobs.use_cases.explain import Explanation
 from kvobs.use_cases.install import DashboardResult, InstallReport, StepResult
 from kvobs.use_cases.patch import PatchedFile, PatchReport, ReferenceRow
 from kvobs.use_cases.render import Rendered
@@ -142,6 +143,17 @@ def check_report(*checks: Checked, role: dict[str, Any] | None = None) -> CheckR
     )
 
 
+A_CAUSE = Cause(
+    id="KVO-000",
+    title="a title",
+    severity="broken",
+    sentence="The sentence.",
+    evidence="Evidence.",
+    fix="kubectl -n NAMESPACE get pods",
+    explanation="A paragraph that goes on for so long that it has to be broken between two of its many words.\n\nMore.",
+)
+
+
 REPORTS: dict[str, tuple[Any, int]] = {
     "check": (check_report(ANSWERS, KEPT), 0),
     "check-failed": (check_report(ANSWERS, RIGHTS, KEPT, role=ROLE), 1),
@@ -237,11 +249,11 @@ REPORTS: dict[str, tuple[Any, int]] = {
         ),
         1,
     ),
-    "explain": (explain("405"), 0),
+    "explain": (Explanation(cause=A_CAUSE), 0),
     "verify": (verify_reports.everything(), 1),
     "verify-least": (verify_reports.everything(min_severity="broken", fail_on="dark", notes=(), unmet=()), 1),
     "verify-lit": (verify_reports.lit(), 0),
-    "verify-nothing": (VerifyReport(prometheus="monitoring/k8s"), 0),
+    "verify-nothing": (VerifyReport(prometheus="monitoring/k8s"), 4),
     "verify-static": (verify_reports.static_report(), 1),
     "verify-unknown": (
         verify_reports.everything(boards=(verify_reports.GPUS,), notes=(), unmet=(), server=None),

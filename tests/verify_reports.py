@@ -32,7 +32,7 @@ UNSEEN = found(
     "KVO-104",
     "monitoring/extra",
     "the sidecar reads label grafana_dashboard=1, and ConfigMap monitoring/extra has none",
-    fix="kubectl -n monitoring label configmap extra grafana_dashboard=1",
+    fix="kubectl -n monitoring label configmap extra grafana_dashboard=1   # for the sidecar",
 )
 
 

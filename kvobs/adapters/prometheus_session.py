@@ -121,8 +121,7 @@ class Session:
         return value
 
     def _send(self, path: str, params: Params, may_post: bool) -> Reply:
-        long = len(urlencode(params)) > LONG
-        if not may_post or self._get_only or not (long or self._transport.prefers_post):
+        if not may_post or self._get_only or not (self._transport.prefers_post or len(urlencode(params)) > LONG):
             return self._once("GET", path, params)
         try:
             reply = self._once("POST", path, params)

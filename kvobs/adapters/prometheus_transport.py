@@ -203,7 +203,7 @@ class OverHttp:
         lasting, passing = True, False
         if isinstance(exc, http.SSLError) and not is_broken_tls(exc):
             what = f"TLS with {self.place} failed: {tls_reason(exc)}"
-            hint = "with a private authority: --ca-file FILE; to go without verification: --insecure"
+            hint = "with a private authority: --ca-file FILE; to go without verification: --insecure-skip-tls-verify"
         elif isinstance(exc, http.NameResolutionError):
             what = f"the name of {self.place} cannot be resolved"
         elif isinstance(exc, http.ProxyError):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -151,7 +151,19 @@ def verify(
 ) -> None:
     """Say for every panel whether it is lit, and if not, the one cause and what mends it; changes nothing."""
     with errors(output):
-        _refuse_contradictions(static, vllm_version, rewrite, directory, asking=(prometheus, grafana, watch, wait))
+        asking = {
+            "--prometheus": prometheus,
+            "--grafana": grafana,
+            "--at": at,
+            "--from": start,
+            "--to": end,
+            "--var": variables,
+            "--wait": wait,
+            "--watch": watch,
+            "--token-file": token_file,
+            "--tenant": tenant,
+        }
+        _refuse_contradictions(static, vllm_version, rewrite, directory, asking=asking)
         page = _writable(report)
         if static:
             from ..use_cases.static import StaticSettings
@@ -166,13 +178,14 @@ def verify(
                         directory=expanded(directory),
                         offline=offline,
                         ca_file=expanded(ca_file),
+                        expect=expanded(expect),
                         min_severity=min_severity.value,
                         fail_on=fail_on.value,
                     ),
                     progress=shown,
                 )
             _finish(guarded, page, output, verbose=verbose)
-        object_name, prometheus_url = _object_or_address(prometheus)
+        object_name, prometheus_url = _whose(prometheus)
         grafana_name, grafana_url = _object_or_address(grafana)
         if grafana_name == "none":
             raise UsageError("--grafana none has no dashboards", hint="name files, or leave --grafana out")
@@ -218,13 +231,15 @@ def verify(
 
 
 def _refuse_contradictions(
-    static: bool, vllm_version: str | None, rewrite: bool, directory: str | None, *, asking: tuple[Any, ...]
+    static: bool, vllm_version: str | None, rewrite: bool, directory: str | None, *, asking: Mapping[str, object]
 ) -> None:
     if static:
         if vllm_version is None:
             raise UsageError("--static judges by a version of vLLM", hint="name it: --vllm-version VERSION")
-        if any(asking):
-            raise UsageError("--static asks nobody", hint="leave --prometheus, --grafana, --watch and --wait out")
+        told = [option for option, value in asking.items() if value]
+        if told:
+            options = " and ".join(told)
+            raise UsageError(f"--static asks nobody, so that {options} would say nothing", hint=f"leave {options} out")
     elif vllm_version is not None or rewrite:
         raise UsageError("--vllm-version and --rewrite belong to --static", hint="add --static")
     if directory is not None and not rewrite:
@@ -240,11 +255,28 @@ def _object_or_address(text: str | None) -> tuple[str | None, str | None]:
     return (None, text) if text is not None and "://" in text else (text, None)
 
 
+def _whose(prometheus: str | None) -> tuple[str | None, str | None]:
+    """Return who is asked, as `_object_or_address` does; raise UsageError for an address without its scheme."""
+    if prometheus is not None and "://" not in prometheus and ":" in prometheus:
+        raise UsageError(
+            f"--prometheus {prometheus} is neither NAMESPACE/NAME nor an address",
+            hint=f"an address has its scheme in front: --prometheus http://{prometheus}",
+        )
+    return _object_or_address(prometheus)
+
+
 def _writable(report: str | None) -> str | None:
     """Return the path of the HTML report; raise UsageError, before anything is asked, where it cannot be a file."""
     path = expanded(report)
-    if path is not None and (not path or os.path.isdir(path) or not os.path.isdir(os.path.dirname(path) or ".")):
+    if path is None:
+        return None
+    if path == "-":
+        raise UsageError("--report - names no file", hint="stdout has the other report: --report panels.html")
+    folder = os.path.dirname(path) or "."
+    if not path or os.path.isdir(path) or not os.path.isdir(folder):
         raise UsageError(f"--report {report}: no file can be there", hint="name a file in a folder that is there")
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"--report {report}: you may not write there", hint="name a file in a folder of your own")
     return path
 
 

@@ -11,6 +11,11 @@ _TOKEN = re.compile(
     re.ASCII | re.DOTALL,
 )
 
+_PIECE = re.compile(
+    r"\\.|\[\^?(?:\\.|[^\]\\])*\]|(?P<opens>\()|(?P<closes>\))|(?P<chooses>\|)|(?P<repeats>[*+]|\{\d*,\d*\})|.",
+    re.DOTALL,
+)
+
 
 class JsRegex(NamedTuple):
     """One regular expression, and whether it asks for every match of a text (`/…/g`)."""
@@ -32,11 +37,14 @@ def js_regex(text: str) -> JsRegex | None:
     """Read what Grafana takes for a regular expression; None where it is none.
 
     Between slashes it may fit anywhere in a text; without them, Grafana puts `^` before it and `$` after it.
+    None, too, where it may take for ever on some text: a dashboard may come from anybody.
 
     >>> js_regex('/pod="(?<text>[^"]+)/g').matches('a{pod="x"}')[0]["text"]
     'x'
     >>> bool(js_regex("prom.*").matches("my-prom")), js_regex("/(/"), js_regex("/open")
     (False, None, None)
+    >>> js_regex("/^(a+)+$/"), js_regex("/^(a|a)*$/")
+    (None, None)
     """
     match = _SLASHED.fullmatch(text) if text.startswith("/") else None
     if text.startswith("/") and match is None:
@@ -48,10 +56,29 @@ def js_regex(text: str) -> JsRegex | None:
     if "i" in letters:
         # Python folds the case of ASCII alone under re.ASCII, JavaScript that of every letter.
         flags &= ~re.ASCII
+    if may_take_for_ever(inner):
+        return None
     try:
         return JsRegex(re.compile(_in_python(inner, multiline="m" in letters), flags), "g" in letters)
     except (re.error, OverflowError, RecursionError):
         return None
+
+
+def may_take_for_ever(inner: str) -> bool:
+    """Whether a group that repeats holds a repetition, or a choice: then there may be a number of ways to fit a text
+    that doubles with each of its letters."""
+    holds = [False]
+    closed = False
+    for piece in _PIECE.finditer(inner):
+        if piece["opens"]:
+            holds.append(False)
+        elif piece["repeats"] and closed:
+            return True
+        elif piece["repeats"] or piece["chooses"]:
+            holds[-1] = True
+        closed = bool(piece["closes"]) and len(holds) > 1 and holds.pop()
+        holds[-1] = holds[-1] or closed
+    return False
 
 
 def _in_python(inner: str, *, multiline: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
@@ -23,6 +24,9 @@ PANELS_WITHOUT_QUERIES = frozenset(
 )
 """Types of panels that ask no data source, whatever targets are left in them."""
 
+MOST_DRAWINGS = 1000
+"""How often one panel is drawn at most. Grafana draws a repeat when somebody scrolls to it; here all are asked."""
+
 _DASHBOARD = "-- Dashboard --"
 _TITLE = "text"
 """The format that Grafana puts variables into titles with: the text that a value shows."""
@@ -43,7 +47,16 @@ def panel_queries(
     what asks no Prometheus is told with the reason.
     """
     drawing = _Drawing(window, resolve, time_intervals or {}, filtered or (lambda expr, source: expr))
-    return [drawing.panel(panel, scope, chosen) for panel, chosen in _repeated(board, scope)]
+    return [
+        drawing.panel(panel, scope, chosen) if chosen is not None else _not_drawn(panel)
+        for panel, chosen in _repeated(board, scope)
+    ]
+
+
+def _not_drawn(panel: Panel) -> PanelQueries:
+    """What stands for the repeats of a panel that are too many."""
+    why = f"its first {MOST_DRAWINGS:,} repeats are asked, and these are more; --var NAME=VALUE chooses others"
+    return PanelQueries(panel=panel, title=panel.title, asked=tuple((each, Unasked(why)) for each in panel.targets))
 
 
 def time_values(window: Window) -> dict[str, Value]:
@@ -78,16 +91,23 @@ def _plain(value: str | int) -> Value:
     return Value(values=(str(value),))
 
 
-def _repeated(board: Board, scope: Scope) -> Iterator[tuple[Panel, dict[str, Value]]]:
+def _repeated(board: Board, scope: Scope) -> Iterator[tuple[Panel, dict[str, Value] | None]]:
     """Yield each drawing of each panel with the values that it sets: a whole row for one value, then for the next.
 
-    A variable without values, or one that is not there, draws the panel once, as it is.
+    A variable without values, or one that is not there, draws the panel once, as it is. After the first so many
+    drawings of a panel there is None, and no more of it.
     """
+    drawn: Counter[int] = Counter()
     for (_, by), row in groupby(board.panels, key=lambda panel: (panel.row, panel.repeat_row)):
         panels = list(row)
         for of_row in _each(by, scope):
             for panel in panels:
                 for own in _each(panel.repeat if panel.repeat != by else None, scope):
+                    drawn[id(panel)] += 1
+                    if drawn[id(panel)] > MOST_DRAWINGS:
+                        if drawn[id(panel)] == MOST_DRAWINGS + 1:
+                            yield panel, None
+                        break
                     yield panel, {**of_row, **own}
 
 

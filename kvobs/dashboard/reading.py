@@ -33,12 +33,14 @@ def objects_in(entries: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def text_in(holder: Mapping[str, Any], *keys: str) -> str:
-    """Return the first text that is not empty among some keys, or "".
+    r"""Return the first text that is not empty among some keys, or "".
 
     >>> text_in({"query": "", "definition": "label_values(job)"}, "query", "definition")
     'label_values(job)'
+    >>> ascii(text_in({"query": "up \ud800"}, "query"))
+    "'up \\ufffd'"
     """
-    return next((value for key in keys if isinstance(value := holder.get(key), str) and value), "")
+    return _whole(next((value for key in keys if isinstance(value := holder.get(key), str) and value), ""))
 
 
 def text_of(value: Any) -> str:
@@ -51,7 +53,12 @@ def text_of(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
-    return str(value) if isinstance(value, str | int | float) else ""
+    return _whole(str(value)) if isinstance(value, str | int | float) else ""
+
+
+def _whole(text: str) -> str:
+    """Return a text without halves of characters, which JSON can hold and no request: as a browser sends it."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def texts_of(value: Any) -> tuple[str, ...]:

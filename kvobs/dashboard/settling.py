@@ -42,11 +42,25 @@ def in_order(variables: Sequence[Variable]) -> tuple[Variable, ...]:
     ['job', 'pod']
     """
     waiting = {each.name: each for each in variables}
+    # What each still waits for: itself is nothing to wait for, nor what is no variable here.
+    missing = {name: set(depends_on(each) & waiting.keys() - {name}) for name, each in waiting.items()}
+    needed_by: dict[str, list[str]] = {}
+    for name, needed in missing.items():
+        for each in needed:
+            needed_by.setdefault(each, []).append(name)
+    places = {name: place for place, name in enumerate(waiting)}
+    ready = [name for name in waiting if not missing[name]]
     ordered: list[Variable] = []
     while waiting:
-        ready = [each for each in waiting.values() if not (depends_on(each) & waiting.keys() - {each.name})]
-        for each in ready or [next(iter(waiting.values()))]:
-            ordered.append(waiting.pop(each.name))
+        done = ready or [next(iter(waiting))]
+        ordered += (waiting.pop(name) for name in done)
+        ready = []
+        for name in done:
+            for other in needed_by.get(name, ()):
+                missing[other].discard(name)
+                if not missing[other] and other in waiting:
+                    ready.append(other)
+        ready = sorted(set(ready), key=places.__getitem__)
     return tuple(ordered)
 
 

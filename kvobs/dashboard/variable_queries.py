@@ -70,7 +70,7 @@ def question_of(variable: Variable, scope: Scope) -> Question | None:
 
 
 def metrics_that_fit(question: Question, names: Iterable[str]) -> list[str] | None:
-    """Return the metric names that fit the pattern of `metrics(…)` anywhere; None where it is no pattern."""
+    """Return the metric names that fit the pattern of `metrics(…)` anywhere; None where it cannot be tried."""
     pattern = js_regex(f"/{question.expr}/")
     return None if pattern is None else [name for name in sorted(names) if pattern.matches(name)]
 
@@ -108,7 +108,7 @@ def number_text(value: float) -> str:
 
 
 def options_of(texts: Iterable[str], *, regex: str = "", sort: int = 0) -> list[Option] | None:
-    """Return the options that Grafana makes of an answer; None where *regex* is no regular expression.
+    """Return the options that Grafana makes of an answer; None where *regex* is none that can be tried.
 
     The regex drops what it does not fit; its groups named `value` and `text`, else its first group, say what is taken.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..dashboard.promql_tokens import Token, metric_names, tokens
+from .promql_trees import tree_of
 
 if TYPE_CHECKING:
     from .verdict import Finding
@@ -41,16 +42,9 @@ def emptied(expr: str, missing: Judge) -> Finding | None:
 
 
 def _read(expr: str) -> Any:
-    # Loaded here: whoever does not verify need not have it in memory.
-    import promql_parser
-
     found = list(tokens(expr))
-    for number in ("1", "x"):
-        try:
-            return promql_parser.parse("".join(_without_variables(found, number)))
-        except ValueError:
-            continue
-    return None
+    trees = (tree_of("".join(_without_variables(found, number))) for number in ("1", "x"))
+    return next((tree for tree in trees if tree is not None), None)
 
 
 def _without_variables(found: list[Token], number: str) -> list[str]:

@@ -24,13 +24,18 @@ class SelectorEvidence:
     """Labels that the metric has, with any value; None: not asked, empty: the metric is not there."""
     label_sets: tuple[Mapping[str, str], ...] = ()
     """The values of the labels that matchers name, and of those that may stand in their place, in every series of
-    the metric, matchers left out (at most some hundreds)."""
+    the metric, matchers left out."""
+    instead: str | None = None
+    """Where nothing fits the matchers: a metric that has this one's place in other servers, and that they do fit."""
     zeroes: bool | None = None
     """Whether all that it matches is 0 over the range, or did not grow where it is a counter."""
     interval_s: float | None = None
     """Seconds between two samples of the metric, as seen in the data or in its target's configuration."""
     young: bool = False
     """Whether the metric's series have fewer than two samples yet."""
+    stopped: bool = False
+    """Whether what it matches ended before the range: samples that Prometheus would still look back to, and does not
+    since it saw the series end."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

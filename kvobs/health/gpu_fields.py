@@ -12,6 +12,8 @@ from typing import Literal
 from ..stack.dcgm_kinds import MIG_LACKS
 from .versions import read_version
 
+DCGM = "DCGM_"
+"""What every metric of the exporter begins with."""
 DEVICE = "DCGM_FI_DEV_"
 PROFILING = "DCGM_FI_PROF_"
 

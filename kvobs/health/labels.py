@@ -1,116 +1,109 @@
-"""Label matchers evaluated here, on the label values that a metric has, to say which of them fits nothing. Pure."""
+"""Which matcher of a query fits nothing of what a metric has, told from the label values that it has. Pure."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-
+from ..dashboard.interpolation import names_in
 from .causes import found
 from .evidence import SelectorEvidence
-from .promql import Matcher, quoted
+from .gpu_fields import MIG_DROPS, MIG_LABELS
+from .gpu_names import sliced
+from .label_matchers import any_fits, holds, is_read, rank, renamed, twins, why_instead
+from .label_values import never_together, value_absent, values_of
+from .promql import Matcher
+from .renames import known
 from .verdict import Finding
 
-_MANY = 5
-"""How many values a sentence lists."""
-
-_TWINS: tuple[tuple[frozenset[str], str], ...] = (
-    (
-        frozenset({"Hostname", "hostname"}),
-        "the DCGM exporter writes `Hostname` up to 4.5.3-4.8.2, and `hostname` from 4.6.0-4.8.3 on (GPU Operator"
-        " v26.7.0)",
-    ),
-    *(
-        (
-            frozenset({name, f"exported_{name}", f"{name}_name"}),
-            f"where the target has a label `{name}` of its own, Prometheus stores the metric's as `exported_{name}`,"
-            " unless the monitor says honorLabels: true",
-        )
-        for name in ("pod", "namespace", "container", "job", "instance", "service", "node")
-    ),
-    (frozenset({"model_name", "model", "served_model_name", "modelName", "model_id"}), ""),
-    (frozenset({"instance", "node", "hostname", "Hostname", "kubernetes_node", "nodename", "host"}), ""),
-    (frozenset({"UUID", "uuid", "gpu_uuid", "device"}), ""),
-    (frozenset({"gpu", "gpu_id", "minor_number", "device"}), ""),
-    (frozenset({"engine", "engine_index", "engine_id"}), "vLLM's V1 engine writes `engine` since 0.8.3"),
-    (frozenset({"namespace", "kubernetes_namespace", "exported_namespace"}), ""),
-    (frozenset({"cluster", "cluster_name", "k8s_cluster"}), ""),
-    (frozenset({"deployment", "app", "service", "job", "service_name"}), ""),
-)
-"""Labels that stand for one another, and why one is there in the other's place."""
-
-_WORKLOAD = frozenset(f"{prefix}{each}" for prefix in ("", "exported_") for each in ("pod", "namespace", "container"))
-"""Labels by which a GPU's metric says who uses it."""
-
-_NAMES_A_SERVER = frozenset({"job", "service", "container", "app", "pod", "instance"})
-"""Labels by which a query means one server among others, which may not be scraped."""
-
-_OUTCOMES = frozenset(
-    {
-        *("code", "status", "status_code", "http_code", "http_status", "grpc_code", "grpc_status", "response_code"),
-        *("finished_reason", "reason", "result", "outcome", "error", "error_type", "level", "severity", "phase"),
-        *("condition", "state"),
-    }
-)
-"""Labels that say how something ended: a value may be absent because it never happened."""
-_BAD = re.compile(
-    r"[45]\.\.|[45]\[0-9\]|[45]\\d|[45]xx|\b[45]\d\d\b|err|fail|abort|timeout|reject|denied|crit|fatal", re.I
-)
-_GOOD = re.compile(r"\b2(?:\.\.|xx|\d\d)|\bok\b|success|\bstop\b|\.\*|\.\+", re.I)
-
-
-def twins(label: str) -> frozenset[str]:
-    """Return the labels that may stand in *label*'s place."""
-    return frozenset(each for group, _ in _TWINS if label in group for each in group) - {label}
-
-
-def fits(matcher: Matcher, value: str) -> bool:
-    """Whether a label's value fits; an absent label is "". What cannot be read as a pattern fits."""
-    if matcher.op in ("=", "!="):
-        return (matcher.value == value) is (matcher.op == "=")
-    pattern = _pattern(matcher.value)
-    return pattern is None or (pattern.fullmatch(value) is not None) is (matcher.op == "=~")
-
-
-@lru_cache(maxsize=1024)
-def _pattern(text: str) -> re.Pattern[str] | None:
-    try:
-        return re.compile(text, re.DOTALL)
-    except (re.error, RecursionError, OverflowError):
-        return None
-
-
-def any_fits(matchers: Sequence[Matcher], label_sets: Iterable[Mapping[str, str]]) -> bool:
-    """Whether all matchers fit one of the label sets."""
-    return any(all(fits(each, labels.get(each.label, "")) for each in matchers) for labels in label_sets)
+_WORKLOAD = frozenset({"pod", "namespace", "container"})
+"""Labels by which a GPU's metric says who uses it; those of its target have the same names."""
 
 
 def label_finding(evidence: SelectorEvidence) -> Finding | None:
     """Return why a metric that is there has no series for the selector's matchers; None where they fit, or it is
     not known what labels there are."""
     selector, sets = evidence.selector, evidence.label_sets
-    if evidence.matched is not False or not sets or any_fits(selector.filters, sets):
+    if evidence.matched is not False or not sets:
         return None
+    if evidence.instead is not None:
+        return _of_other_servers(evidence, evidence.instead)
+    if any_fits(selector.filters, sets):
+        # Prometheus says that nothing fits: then it is by a pattern that only it can read.
+        unread = next((each for each in selector.filters if not is_read(each)), None)
+        return None if unread is None else value_absent(unread, evidence)
     alone = [each for each in selector.filters if not any_fits((each,), sets)]
     if not alone:
-        return _together(evidence)
-    by_pod = next((each for each in alone if each.label in _WORKLOAD and _of_exporter(evidence)), None)
-    if by_pod is not None:
-        return _gpu_of_a_pod(by_pod, evidence)
+        beside = _absent_beside_the_others(evidence) if selector.is_narrow else None
+        return beside or never_together(evidence)
+    for finding in (_undeclared, _of_a_pod):
+        told = next((told for each in alone if (told := finding(each, evidence)) is not None), None)
+        if told is not None:
+            return told
     absent = [each for each in alone if not any(labels.get(each.label) for labels in sets)]
     if absent:
         return _label_absent(absent[0], evidence)
-    return _value_absent(alone[0], evidence)
+    return value_absent(alone[0], evidence)
+
+
+def _of_other_servers(evidence: SelectorEvidence, instead: str) -> Finding:
+    """Servers of several versions, or GPUs with slices and without: those that are asked for have another metric."""
+    name = evidence.selector.name or ""
+    if name in MIG_DROPS:
+        return sliced(name)
+    filters = ", ".join(str(each) for each in evidence.selector.filters)
+    metric = known(name)
+    return found(
+        "KVO-502",
+        subject=name.removesuffix(metric.suffix) if metric is not None else name,
+        said=f"{name} is there, and not with {filters}: what has these labels has {instead} in its place",
+        fix=f"In the query, for servers of both versions: {evidence.selector.text} or"
+        f" {evidence.selector.named(instead).text}",
+    )
+
+
+def _absent_beside_the_others(evidence: SelectorEvidence) -> Finding | None:
+    """A label that some series have, and none of those that fit the other filters."""
+    filters = evidence.selector.filters
+    for matcher in filters:
+        others = tuple(each for each in filters if each is not matcher)
+        fitting = [labels for labels in evidence.label_sets if any_fits(others, (labels,))]
+        if fitting and not any(labels.get(matcher.label) for labels in fitting) and matcher.op in ("=", "=~"):
+            said = f"the series of {evidence.selector.metric} with {', '.join(str(each) for each in others)}"
+            why = why_instead(matcher.label, matcher.label)
+            return found(
+                "KVO-601",
+                subject=f"label {matcher.label}",
+                said=f"{said} have no label `{matcher.label}`, as others have" + (f": {why}" if why else ""),
+                fix=f"In the query: leave {matcher} out",
+            )
+    return None
+
+
+def _undeclared(matcher: Matcher, evidence: SelectorEvidence) -> Finding | None:
+    """A variable that stands in the query as it is written, since the dashboard declares none of that name."""
+    name = next((each for each in names_in(matcher.value) if not each.isdigit()), None)
+    if name is None:
+        return None
+    return found(
+        "KVO-301",
+        subject=f"variable {name}",
+        said=f"the dashboard has no variable `{name}`, so that {matcher} is asked as it stands",
+        fix=f"In the dashboard: declare the variable `{name}`; or in the query: leave {matcher} out",
+    )
 
 
 def _label_absent(matcher: Matcher, evidence: SelectorEvidence) -> Finding:
     label, metric = matcher.label, evidence.selector.metric
+    if label in MIG_LABELS and evidence.selector.name in MIG_DROPS:
+        return sliced(evidence.selector.name)
     others = _instead(matcher, evidence)
-    said = f"{metric} has no label `{label}`" + (f"; it has `{others[0]}`" if others else "")
-    why = next((why for group, why in _TWINS if why and {label, *others[:1]} <= group and others), "")
+    said = f"{metric} has no label `{label}`" if metric != "{}" else f"no series at all has a label `{label}`"
+    said += f"; it has `{others[0]}`" if others else ""
+    why = why_instead(label, others[0]) if others else ""
     names = sorted(evidence.label_names or ())
-    if others:
-        fix = f"In the query: {_renamed(matcher, others[0])} instead of {matcher}"
+    if others and holds(matcher, others[0], evidence.label_sets):
+        fix = f"In the query: {renamed(matcher, others[0])} instead of {matcher}"
+    elif others:
+        values = values_of(others[0], evidence)
+        fix = f"In the query: filter by `{others[0]}` instead of {matcher}" + (f"; it is {values}" if values else "")
     elif label.startswith("exported_"):
         fix = f"In the query: leave {matcher} out; a GPU that no pod uses has no `{label}`"
     else:
@@ -124,117 +117,38 @@ def _label_absent(matcher: Matcher, evidence: SelectorEvidence) -> Finding:
     )
 
 
-def _of_exporter(evidence: SelectorEvidence) -> bool:
-    """Whether it is a GPU's metric whose `pod` is the exporter's, and which names no pod that uses the GPU."""
-    pods = {labels.get("pod", "") for labels in evidence.label_sets}
-    used = any(labels.get(f"exported_{each}") for labels in evidence.label_sets for each in ("pod", "container"))
-    return evidence.selector.metric.startswith("DCGM_") and not used and all("dcgm" in each for each in pods)
-
-
-def _gpu_of_a_pod(matcher: Matcher, evidence: SelectorEvidence) -> Finding:
+def _of_a_pod(matcher: Matcher, evidence: SelectorEvidence) -> Finding | None:
+    """A filter by pod on a GPU's metric: its `pod` is the exporter's, and `exported_pod` the one that uses the GPU."""
     metric, own = evidence.selector.metric, matcher.label.removeprefix("exported_")
-    why = f"`{own}` is the exporter's own, and the label exported_{own} is there only while a pod uses the GPU"
-    if own != matcher.label:
-        said = f"no pod uses a GPU now: {metric} has no `{matcher.label}` ({why})"
-        return found("KVO-702", subject="GPUs in use", said=said, fix="Run a pod that asks for nvidia.com/gpu")
-    return found(
-        "KVO-601",
-        subject=f"label {own}",
-        said=f"no series of {metric} has {matcher}: {why}",
-        fix=f"In the query: {_renamed(matcher, f'exported_{own}')} instead of {matcher}",
-    )
+    if own not in _WORKLOAD or not metric.startswith("DCGM_") or not _of_the_exporter(evidence):
+        return None
+    theirs = f"exported_{own}"
+    used = any(labels.get(f"exported_{each}") for labels in evidence.label_sets for each in ("pod", "container"))
+    why = f"`{own}` is the exporter's own, and the label {theirs} is there only while a pod uses the GPU"
+    if own == matcher.label:
+        return found(
+            "KVO-601",
+            subject=f"label {own}",
+            said=f"no series of {metric} has {matcher}: {why}",
+            fix=f"In the query: {renamed(matcher, theirs)} instead of {matcher}",
+        )
+    if used:
+        return None
+    said = f"no pod uses a GPU now: {metric} has no `{matcher.label}` ({why})"
+    return found("KVO-702", subject="GPUs in use", said=said, fix="Run a pod that asks for nvidia.com/gpu")
+
+
+def _of_the_exporter(evidence: SelectorEvidence) -> bool:
+    return all("dcgm" in labels.get("pod", "") for labels in evidence.label_sets)
 
 
 def _instead(matcher: Matcher, evidence: SelectorEvidence) -> list[str]:
     """Labels of the metric that may be meant, likeliest first: those whose values fit, then other spellings."""
-    there = {name for labels in evidence.label_sets for name, value in labels.items() if value}
+    sets = evidence.label_sets
+    there = {name for labels in sets for name, value in labels.items() if value}
     there |= evidence.label_names or frozenset()
     label = matcher.label
     alike = [each for each in there if each.lower().replace("_", "") == label.lower().replace("_", "")]
-    known = [each for each in twins(label) if each in there]
-    candidates = sorted({*alike, *known} - {label})
-    return sorted(
-        candidates, key=lambda each: (not _holds(matcher, each, evidence), each not in alike, _rank(label, each))
-    )
-
-
-def _rank(label: str, other: str) -> int:
-    """How early the two stand together in the table."""
-    return next((rank for rank, (group, _) in enumerate(_TWINS) if {label, other} <= group), len(_TWINS))
-
-
-def _holds(matcher: Matcher, label: str, evidence: SelectorEvidence) -> bool:
-    values = {labels[label] for labels in evidence.label_sets if labels.get(label)}
-    return any(fits(matcher, value) for value in values)
-
-
-def _renamed(matcher: Matcher, label: str) -> Matcher:
-    return Matcher(label, matcher.op, matcher.value)
-
-
-def _value_absent(matcher: Matcher, evidence: SelectorEvidence) -> Finding:
-    metric, label = evidence.selector.metric, matcher.label
-    values = sorted({labels[label] for labels in evidence.label_sets if labels.get(label)})
-    if _never_happened(matcher):
-        return found(
-            "KVO-703",
-            subject=f"{metric} {matcher}",
-            said=f"no series of {metric} has {matcher}: nothing of that kind has happened",
-            evidence=(f"values of {label}: {_listed(values)}",),
-        )
-    for other in sorted(twins(label), key=lambda each: _rank(label, each)):
-        if matcher.op in ("=", "=~") and _holds(matcher, other, evidence):
-            why = next((why for group, why in _TWINS if why and {label, other} <= group), "")
-            return found(
-                "KVO-601",
-                subject=f"label {label}",
-                said=f"what {matcher} asks of {metric} stands in its label `{other}`" + (f": {why}" if why else ""),
-                fix=f"In the query: {_renamed(matcher, other)} instead of {matcher}",
-                evidence=(f"values of {label}: {_listed(values)}",),
-            )
-    if matcher.op in ("!=", "!~"):
-        said, fix = f"every series of {metric} is left out by {matcher}", f"In the query: leave {matcher} out"
-    else:
-        said = f"no series of {metric} has {matcher}; its `{label}` is {_listed(values)}"
-        fix = f"In the query, or by the variable that stands there, a value that is there: {label}={quoted(values[0])}"
-        fix += f" (or {_listed(values[1:])})" if len(values) > 1 else ""
-        if label in _NAMES_A_SERVER:
-            fix = f"Scrape what has {matcher}, where that runs; else: {fix[:1].lower()}{fix[1:]}"
-    return found(
-        "KVO-602", subject=str(matcher), said=said, fix=fix, evidence=(f"values of {label}: {_listed(values)}",)
-    )
-
-
-def _never_happened(matcher: Matcher) -> bool:
-    """Whether a matcher asks for a bad outcome, whose series come into being with the first one."""
-    if matcher.label not in _OUTCOMES:
-        return False
-    if matcher.op in ("=", "=~"):
-        return _BAD.search(matcher.value) is not None and _GOOD.search(matcher.value) is None
-    return _GOOD.search(matcher.value) is not None
-
-
-def _together(evidence: SelectorEvidence) -> Finding:
-    metric, filters = evidence.selector.metric, evidence.selector.filters
-    fitting = [each for each in filters if not all(fits(each, one.get(each.label, "")) for one in evidence.label_sets)]
-    named = " and ".join(str(each) for each in fitting)
-    bad = next((each for each in fitting if _never_happened(each)), None)
-    if bad is not None:
-        return found(
-            "KVO-703",
-            subject=f"{metric} {bad}",
-            said=f"no series of {metric} with the other filters has {bad}: nothing of that kind has happened there",
-        )
-    sets = sorted(",".join(f"{k}={quoted(v)}" for k, v in sorted(one.items()) if v) for one in evidence.label_sets)
-    return found(
-        "KVO-602",
-        subject=", ".join(str(each) for each in fitting),
-        said=f"each of {named} fits some series of {metric}, and no series fits them all",
-        fix=f"In the query: choose values that are there together, as in {metric}{{{sets[0]}}}",
-        evidence=tuple(f"{metric}{{{each}}}" for each in sets[:_MANY]),
-    )
-
-
-def _listed(values: Sequence[str]) -> str:
-    shown = ", ".join(quoted(each) for each in values[:_MANY])
-    return shown + (f" and {len(values) - _MANY} more" if len(values) > _MANY else "")
+    twin = [each for each in twins(label) if each in there]
+    candidates = sorted({*alike, *twin} - {label})
+    return sorted(candidates, key=lambda each: (not holds(matcher, each, sets), each not in alike, rank(label, each)))

@@ -9,9 +9,13 @@ from datetime import UTC, datetime
 from .answers import NoAnswer, Refused, Result
 from .causes import found
 from .evidence import DarkQuery, SelectorEvidence, VariableEvidence
-from .labels import any_fits, label_finding
-from .losses import duration, loss_finding, no_traffic
+from .label_matchers import any_fits
+from .labels import label_finding
+from .losses import LOOK, loss_finding, no_traffic
 from .metric_names import metric_finding
+from .scrape import scrape_finding
+from .scrape_kinds import family_of
+from .texts import duration
 from .verdict import Finding
 
 Rung = Callable[[DarkQuery], Finding | None]
@@ -44,7 +48,11 @@ def _narrowed(dark: DarkQuery, way: frozenset[int] | None) -> DarkQuery:
         each if number in way else SelectorEvidence(selector=each.selector)
         for number, each in enumerate(dark.selectors)
     )
-    return replace(dark, selectors=selectors, lost=tuple(each for each in dark.lost if each.part.selectors & way))
+    return replace(
+        dark,
+        selectors=selectors,
+        lost=tuple(each for each in dark.lost if not each.part.selectors or each.part.selectors & way),
+    )
 
 
 # --- the rungs ---
@@ -93,6 +101,17 @@ def _ago(seconds: float) -> str:
 
 def _metric_absent(dark: DarkQuery) -> Finding | None:
     return next((finding for each in dark.selectors if (finding := metric_finding(dark, each)) is not None), None)
+
+
+def _stopped(dark: DarkQuery) -> Finding | None:
+    """What was scraped until shortly before the range, and why it is no more."""
+    for each in dark.selectors:
+        family = family_of(each.selector.name or "") if each.stopped else None
+        if family is not None:
+            scrape = scrape_finding(family, dark.cluster, dark.server.targets, dark.server.dropped)
+            if scrape is not None:
+                return scrape
+    return None
 
 
 def _target_down(dark: DarkQuery) -> Finding | None:
@@ -152,7 +171,7 @@ def _empty(dark: DarkQuery, evidence: VariableEvidence) -> Finding:
         fix=root.fix if root else f"Choose a value, or mend what the variable asks: {asks}",
         evidence=root.evidence if root else (),
     )
-    return replace(finding, severity=root.severity) if root else finding
+    return replace(finding, severity=root.severity, passing=root.passing) if root else finding
 
 
 def _root_of(dark: DarkQuery, evidence: VariableEvidence) -> Finding | None:
@@ -229,6 +248,7 @@ def _combination(dark: DarkQuery) -> Finding | None:
         "KVO-803",
         subject=dark.query.expr,
         said=f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} series, and the query has none",
+        fix=None if dark.parsed.joins else LOOK,
     )
 
 
@@ -239,6 +259,7 @@ RUNGS: tuple[Rung, ...] = (
     _metric_absent,
     _variable_empty,
     _labels_differ,
+    _stopped,
     _target_down,
     _part_lost,
     _all_nan,
@@ -254,6 +275,6 @@ def _unexplained(dark: DarkQuery) -> Finding:
         "KVO-901",
         subject=dark.query.expr,
         said=f"Prometheus answers the query with nothing, and why could not be found out: {why}",
-        fix="Ask its parts by themselves in Prometheus",
+        fix=LOOK,
         evidence=(dark.query.expr,),
     )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
-from .answers import Answer, Result, Series
+from .answers import Answer, Result
 from .causes import found
 from .evidence import DarkQuery, Lost, SelectorEvidence
+from .joins import join_finding, label_names, meet, series_of
+from .texts import duration, short
 from .verdict import Finding
 
 _ONE_SAMPLE = "_over_time"
 """Functions that need one sample in their window; all others over a window need two."""
-_MOST_LABELS = 8
+LOOK = "Ask its parts by themselves in Prometheus, from the innermost on"
+"""What to do where it is not known which part is to blame."""
 
 
 def loss_finding(dark: DarkQuery, lost: Lost) -> Finding | None:
@@ -20,15 +24,17 @@ def loss_finding(dark: DarkQuery, lost: Lost) -> Finding | None:
     read = [dark.selectors[each] for each in sorted(lost.part.selectors) if each < len(dark.selectors)]
     if lost.part.kind == "window":
         return _window(dark, lost, read)
+    if lost.part.name == "scalar" and lost.sides and len(series_of(lost.sides[0])) > 1:
+        return _scalar(lost)
     if lost.nan:
-        return _nan(lost, read)
+        return _nan(lost.part.expr, lost.answer, read)
     if lost.part.kind == "comparison":
         return _comparison(dark, lost, read)
     if lost.part.name == "unless":
-        return _nothing_left(lost, f"everything on the left of `unless` is on its right too: {_short(lost.part.expr)}")
+        return _nothing_left(lost, f"everything on the left of `unless` is on its right too: {short(lost.part.expr)}")
     if lost.part.name.startswith("absent"):
-        return _nothing_left(lost, f"{_short(lost.part.expr)} has data when something is missing, and nothing is")
-    return _join(lost) if lost.part.kind == "join" else _function(lost)
+        return _nothing_left(lost, f"{short(lost.part.expr)} has data when something is missing, and nothing is")
+    return join_finding(lost) if lost.part.kind == "join" else _function(lost, read)
 
 
 # --- windows ---
@@ -40,7 +46,7 @@ def _window(dark: DarkQuery, lost: Lost, read: Sequence[SelectorEvidence]) -> Fi
     evidence = read[0]
     selector, window_s, interval_s = evidence.selector, evidence.selector.window_s or 0.0, evidence.interval_s
     if lost.nan:
-        return _nan(lost, read)
+        return _nan(lost.part.expr, lost.answer, read)
     if evidence.young:
         young = found(
             "KVO-702",
@@ -55,7 +61,7 @@ def _window(dark: DarkQuery, lost: Lost, read: Sequence[SelectorEvidence]) -> Fi
         return found(
             "KVO-701",
             subject=f"{duration(window_s)} for a scrape each {duration(interval_s)}",
-            said=f"{_short(lost.part.expr)} looks at {duration(window_s)}, and {selector.metric} has a sample each"
+            said=f"{short(lost.part.expr)} looks at {duration(window_s)}, and {selector.metric} has a sample each"
             f" {duration(interval_s)}: {'fewer than two' if needed == 2 else 'none'} in the window",
             fix=_longer(dark, interval_s),
             evidence=(
@@ -99,7 +105,11 @@ def _stopped(dark: DarkQuery, evidence: SelectorEvidence) -> Finding | None:
 # --- not a number ---
 
 
-def _nan(lost: Lost, read: Sequence[SelectorEvidence]) -> Finding:
+def _all_nan(answer: Answer) -> bool:
+    return isinstance(answer, Result) and answer.samples > 0 and answer.numbers == 0
+
+
+def _nan(expr: str, answer: Answer, read: Sequence[SelectorEvidence]) -> Finding:
     known = [each for each in read if each.zeroes is not None]
     counters = [each for each in known if counts(each)]
     idle = [each for each in counters or known if each.zeroes]
@@ -107,10 +117,22 @@ def _nan(lost: Lost, read: Sequence[SelectorEvidence]) -> Finding:
         return no_traffic(idle)
     return found(
         "KVO-704",
-        subject=_short(lost.part.expr),
-        said=f"{_short(lost.part.expr)} has {_series(lost.answer)}, all NaN",
+        subject=short(expr),
+        said=f"{short(expr)} has {_series(answer)}, all NaN",
         evidence=tuple(f"{each.selector.metric} did change in this range" for each in counters),
     )
+
+
+def _scalar(lost: Lost) -> Finding:
+    given = short(lost.part.sides[0])
+    finding = found(
+        "KVO-704",
+        subject=short(lost.part.expr),
+        said=f"scalar() makes a number of one series alone, and {given} has {_series(lost.sides[0])}: that is NaN",
+        fix=f"In the query: choose one of them, or put them together, as in scalar(sum({given}))",
+    )
+    # No traffic brings a number here: the query has to be mended.
+    return replace(finding, severity="broken")
 
 
 def no_traffic(idle: Sequence[SelectorEvidence]) -> Finding:
@@ -140,105 +162,37 @@ def _comparison(dark: DarkQuery, lost: Lost, read: Sequence[SelectorEvidence]) -
     idle = [each for each in read if each.zeroes and counts(each)]
     if part.guard and idle:
         return no_traffic(idle)
-    if len(part.sides) == 2 and not _meet(lost.sides):
-        return _join(lost)
-    return _nothing_left(lost, f"nothing is {part.name} {part.bound or _short(part.sides[-1])} in {_short(part.expr)}")
+    if (empty := next((number for number, each in enumerate(lost.sides) if _all_nan(each)), None)) is not None:
+        return _nan(part.sides[empty], lost.sides[empty], read)
+    if len(part.sides) == 2 and not meet(part, lost.sides):
+        return join_finding(lost)
+    return _nothing_left(lost, f"nothing is {part.name} {part.bound or short(part.sides[-1])} in {short(part.expr)}")
 
 
 def _nothing_left(lost: Lost, said: str) -> Finding:
     return found(
         "KVO-703",
-        subject=_short(lost.part.expr),
+        subject=short(lost.part.expr),
         said=said,
         fix="To see 0 in place of no data: write `or vector(0)` behind it, or set the panel's text for no value",
         evidence=tuple(f"what it filters has {_series(each)}" for each in lost.sides[:1]),
     )
 
 
-def _join(lost: Lost) -> Finding:
-    part = lost.part
-    apart = _apart(lost.sides)
-    return found(
-        "KVO-803",
-        subject=_short(part.expr),
-        said=f"both sides of `{part.name}` have series, and none of them meet" + (f": {apart}" if apart else ""),
-        evidence=tuple(
-            f"{_short(text)}: {_series(answer)}, labels {', '.join(sorted(_names(answer))) or '(none)'}"
-            for text, answer in zip(part.sides, lost.sides, strict=False)
-        ),
-    )
-
-
-def _function(lost: Lost) -> Finding:
-    part = lost.part
-    said = f"{_short(part.expr)} leaves nothing of {_series(lost.sides[0]) if lost.sides else 'its data'}"
-    fix = None
-    if part.name == "histogram_quantile" and lost.sides and "le" not in _names(lost.sides[0]):
+def _function(lost: Lost, read: Sequence[SelectorEvidence]) -> Finding:
+    part, given = lost.part, lost.sides[0] if lost.sides else None
+    said = f"{short(part.expr)} leaves nothing of {_series(given) if given is not None else 'its data'}"
+    fix = f"In Prometheus, look at what it is given: {short(part.sides[-1])}" if part.sides else LOOK
+    if part.name == "histogram_quantile" and given is not None and "le" not in label_names(given):
+        names = dict.fromkeys(each.selector.name or "" for each in read)
+        other = next((each for each in names if each.endswith(("_sum", "_count"))), None)
         said = f"{part.name} needs the label `le`, and what it is given has lost it"
         fix = "In the query: name le too, as in sum by (le, …)"
-    return found("KVO-803", subject=_short(part.expr), said=said, fix=fix)
-
-
-def _meet(sides: Sequence[Answer]) -> bool:
-    """Whether series of two sides have the same labels, so that only their values can keep them apart."""
-    return len(sides) < 2 or bool(_keys(sides[0]) & _keys(sides[1]))
-
-
-def _keys(answer: Answer) -> frozenset[tuple[tuple[str, str], ...]]:
-    return frozenset(tuple(sorted(_plain(each.labels).items())) for each in _all(answer))
-
-
-def _apart(sides: Sequence[Answer]) -> str:
-    """Say which label keeps two sides apart."""
-    if len(sides) < 2:
-        return ""
-    left, right = _names(sides[0]), _names(sides[1])
-    only_left, only_right = sorted(left - right), sorted(right - left)
-    if only_left or only_right:
-        said = [
-            f"{'only ' if index else ''}the {side} has {', '.join(f'`{each}`' for each in only[:_MOST_LABELS])}"
-            for index, (side, only) in enumerate((("left one", only_left), ("right one", only_right)))
-            if only
-        ]
-        return " and ".join(said)
-    for name in sorted(left):
-        one = {each.labels.get(name, "") for each in _all(sides[0])}
-        other = {each.labels.get(name, "") for each in _all(sides[1])}
-        if not one & other:
-            return f'`{name}` is "{min(one)}" on the left and "{min(other)}" on the right'
-    return ""
-
-
-def _all(answer: Answer) -> tuple[Series, ...]:
-    return answer.series if isinstance(answer, Result) else ()
-
-
-def _names(answer: Answer) -> frozenset[str]:
-    return frozenset(name for each in _all(answer) for name in _plain(each.labels))
-
-
-def _plain(labels: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in labels.items() if name != "__name__" and value}
+        if other is not None:
+            said = f"{part.name} needs the buckets with their label `le`, and {other} has none"
+            fix = f"In the query: {re.sub('_(sum|count)$', '_bucket', other)} instead of {other}"
+    return found("KVO-803", subject=short(part.expr), said=said, fix=fix)
 
 
 def _series(answer: Answer) -> str:
-    number = len(_all(answer))
-    return f"{number} series"
-
-
-def _short(expr: str, most: int = 100) -> str:
-    text = " ".join(expr.split())
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration as Prometheus writes one.
-
-    >>> duration(90), duration(3600), duration(0.5)
-    ('1m30s', '1h', '500ms')
-    """
-    rest, text = round(seconds * 1000), ""
-    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)):
-        count, rest = divmod(rest, size)
-        text += f"{count}{unit}" if count else ""
-    return text or "0s"
+    return f"{len(series_of(answer))} series"

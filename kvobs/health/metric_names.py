@@ -9,28 +9,22 @@ from dataclasses import replace
 
 from .causes import found
 from .evidence import DarkQuery, SelectorEvidence
-from .features import Feature, feature_of
-from .gpu_fields import (
-    MIG_DROPS,
-    MIG_INSTEAD,
-    MIG_LABELS,
-    PROFILING,
-    WITHOUT_PROFILING,
-    Field,
-    gpu_field,
-    to_export,
-)
+from .gpu_names import gpu_finding
+from .label_values import ALERTS
+from .patterns import alternatives
 from .promql import Selector
-from .renames import meant, of_vllm, standing
-from .running_version import version_range
 from .scrape import scrape_finding
-from .scrape_kinds import KINDS, Family
+from .scrape_kinds import KINDS, Family, family_of
 from .spellings import Why, other_spellings, prefix_of
+from .texts import duration
 from .verdict import Finding
-from .versions import Version, read_version
+from .vllm_names import vllm_finding
 
 _SPELLED: dict[Why, str] = {"plain": "KVO-501", "escaped": "KVO-501", "ray": "KVO-511", "release": "KVO-511"}
 """Cause by who writes the name otherwise: who stores it so, or, where it is stored plainly, whom the query means."""
+
+_NEAR = 0.85
+"""How alike two names have to be, for one to be taken for the other."""
 
 
 def metric_finding(dark: DarkQuery, evidence: SelectorEvidence) -> Finding | None:
@@ -40,25 +34,29 @@ def metric_finding(dark: DarkQuery, evidence: SelectorEvidence) -> Finding | Non
     selector, names = evidence.selector, dark.server.names or frozenset()
     family = _family(selector)
     if selector.name is None:
-        return _of_pattern(dark, selector, family)
+        return _of_pattern(dark, evidence, family)
+    if selector.name in ALERTS:
+        said = f"no alert is pending or fires in this range: {selector.name} has series only while one does"
+        return found("KVO-703", subject="alerts", said=said)
     return (
         _spelled_otherwise(selector.name, names)
-        or (None if family is None else _of_family(dark, selector.name, family, names))
+        or (None if family is None else _of_family(dark, selector, family, names))
         or _scraped_in_vain(dark, selector.name)
-        or _at_another_time(dark, selector.name)
+        or _at_another_time(dark, selector)
+        or _recorded(dark, selector.name, names)
         or _never_there(selector.name, names)
     )
 
 
 def _family(selector: Selector) -> Family | None:
     if selector.name is not None:
-        return "vllm" if of_vllm(selector.name) else "dcgm" if selector.name.startswith("DCGM_") else None
+        return family_of(selector.name)
     patterns = " ".join(each.value for each in selector.matchers if each.label == "__name__" and each.op in ("=", "=~"))
     return "vllm" if "vllm" in patterns else "dcgm" if "DCGM" in patterns else None
 
 
 def _members(family: Family, names: Collection[str]) -> frozenset[str]:
-    return frozenset(each for each in names if (of_vllm(each) if family == "vllm" else each.startswith("DCGM_")))
+    return frozenset(each for each in names if family_of(each) == family)
 
 
 # --- the same metric, spelled otherwise ---
@@ -108,13 +106,14 @@ def _respell(why: Why, asked: str, stored: str) -> str:
 # --- of a family that kvobs knows ---
 
 
-def _of_family(dark: DarkQuery, name: str, family: Family, names: Collection[str]) -> Finding | None:
+def _of_family(dark: DarkQuery, selector: Selector, family: Family, names: Collection[str]) -> Finding | None:
+    name = selector.name or ""
     members = _members(family, names)
     if members:
-        return _of_vllm(dark, name, members) if family == "vllm" else _of_dcgm(dark, name, members)
+        return vllm_finding(dark, name, members) if family == "vllm" else gpu_finding(dark, name, members)
     if (scrape := scrape_finding(family, dark.cluster, dark.server.targets, dark.server.dropped)) is not None:
         return scrape
-    if _at_another_time(dark, name) is not None:
+    if _at_another_time(dark, selector) is not None:
         return None
     what = KINDS[family].what
     return found(
@@ -126,139 +125,34 @@ def _of_family(dark: DarkQuery, name: str, family: Family, names: Collection[str
     )
 
 
-def _of_vllm(dark: DarkQuery, name: str, members: frozenset[str]) -> Finding | None:
-    told = dark.cluster.vllm_version if dark.cluster else None
-    running = read_version(told) if told else None
-    how = f"vLLM {running}, by its pods' image" if running else ""
-    if running is None:
-        running, how = _by_names(members)
-    if endings := tuple(each for each in meant(name) if each in members):
-        return found(
-            "KVO-510",
-            subject=name,
-            said=f"there is no series {name}; the metric's series are {', '.join(endings)}",
-            fix=f"In the query: {endings[0]} instead of {name}",
-            evidence=(how,),
-        )
-    stands = standing(name, running)
-    feature = feature_of(name)
-    optional = feature is not None and not feature.at_zero
-    if stands is None:
-        # What serves metrics under the engine's prefix beside the engine is in no history of it.
-        return _feature_off(name, feature, members, how) if feature is not None and optional else None
-    instead = tuple(each for each in stands.instead if each in members)
-    # A version that is known by its lower bound only may well be new enough.
-    if stands.cause is not None and not (stands.state == "not yet" and optional and told is None):
-        return found(
-            stands.cause,
-            subject=name.removesuffix(stands.named.suffix),
-            said=stands.said
-            + (f"; {' and '.join(instead)} {'is' if len(instead) == 1 else 'are'} there" if instead else ""),
-            fix=stands.advice,
-            evidence=(how,),
-        )
-    if feature is not None and optional:
-        return _feature_off(name, feature, members, how)
-    if stands.state == "uncertain" and instead:
-        return found(
-            "KVO-502",
-            subject=name,
-            said=f"{stands.said}; the server has {instead[0]}",
-            fix=f"In the query: {instead[0]} instead of {name}",
-            evidence=(how,),
-        )
-    return None
-
-
-def _feature_off(name: str, feature: Feature, members: frozenset[str], how: str) -> Finding:
-    return found(
-        "KVO-506",
-        subject=feature.title,
-        said=f"{name} comes with {feature.title} only, which is off",
-        fix=f"Only if it is wanted: start vLLM with {feature.flag}" if feature.flag else "",
-        evidence=(f"the server has {len(members)} other metrics of vLLM; {how}",),
-    )
-
-
-def _by_names(members: frozenset[str]) -> tuple[Version | None, str]:
-    oldest, before = version_range(members)
-    if oldest is None:
-        return None, "the running version of vLLM is not known"
-    until = f", older than {before}" if before else ""
-    return oldest, f"vLLM {oldest} or newer{until}, by the metrics that are there"
-
-
-def _of_dcgm(dark: DarkQuery, name: str, members: frozenset[str]) -> Finding | None:
-    field = gpu_field(name)
-    if field is None:
-        return None
-    if name in MIG_DROPS and _mig(dark):
-        return found(
-            "KVO-508",
-            subject=name,
-            said=f"the GPUs are sliced by MIG, and a slice has no {name}",
-            fix=f"In the query: {MIG_INSTEAD[name]} * 100 instead of {name}" if name in MIG_INSTEAD else "",
-            evidence=(f"DCGM series carry {' and '.join(MIG_LABELS)}",),
-        )
-    if field.group == "profiling" and (cards := _consumer_cards(dark)):
-        said = f"{cards} has no profiling fields ({PROFILING}…): they need a data centre GPU of Volta or newer"
-        # No list of fields brings them, so that there is nothing to mend.
-        return replace(found("KVO-507", subject=f"profiling on {cards}", said=said, fix=""), severity="expected")
-    return found(
-        "KVO-507",
-        subject=name,
-        said=_why_not_exported(field, members),
-        fix=_how_to_export(field),
-        evidence=(f"the server has {len(members)} other metrics of DCGM",),
-    )
-
-
-def _mig(dark: DarkQuery) -> bool:
-    by_labels = bool(set(MIG_LABELS) & (dark.server.dcgm_labels or frozenset()))
-    return by_labels or bool(dark.cluster and dark.cluster.facts.mig_nodes)
-
-
-def _consumer_cards(dark: DarkQuery) -> str:
-    """The models of the GPUs, where all of them are consumer cards; "" where one is not, or they are not known."""
-    models = sorted(dark.server.gpu_models or ())
-    return " and ".join(models) if all(any(word in each for word in WITHOUT_PROFILING) for each in models) else ""
-
-
-def _how_to_export(field: Field) -> str:
-    if field.default:
-        return (
-            f"Look whether {field.name} is in the exporter's list of counters (its argument -f, or"
-            " DCGM_EXPORTER_COLLECTORS), and what its log says about the field"
-        )
-    how = to_export(field)
-    return how[:1].upper() + how[1:]
-
-
-def _why_not_exported(field: Field, members: frozenset[str]) -> str:
-    if field.group == "profiling" and not any(each.startswith(PROFILING) for each in members):
-        return (
-            f"{field.name} is a profiling field, and none of them is exported: the GPU has none (they need a data"
-            " centre GPU of the Volta generation or newer), or the exporter may not read them"
-        )
-    if not field.default:
-        return f"{field.name} is not among the fields that the DCGM exporter exports by default"
-    return f"the DCGM exporter exports other fields, and not {field.name}: its list leaves it out, or the GPU has none"
-
-
 # --- of no family, or nothing known ---
 
 
-def _of_pattern(dark: DarkQuery, selector: Selector, family: Family | None) -> Finding:
+def _of_pattern(dark: DarkQuery, evidence: SelectorEvidence, family: Family | None) -> Finding:
+    selector = evidence.selector
     if family is not None and not _members(family, dark.server.names or ()):
         scrape = scrape_finding(family, dark.cluster, dark.server.targets, dark.server.dropped)
         if scrape is not None:
             return scrape
+    told = [_named_in_a_pattern(dark, each, evidence) for each in _alternatives(selector)]
+    if known := sorted((each for each in told if each is not None), key=lambda each: each.cause == "KVO-510"):
+        return known[0]
     return found(
         "KVO-510",
         subject=selector.metric,
         said=f"no metric's name fits {selector.metric}",
         fix="Scrape what exports such metrics, or correct the pattern in the query",
     )
+
+
+def _alternatives(selector: Selector) -> tuple[str, ...]:
+    """The names that a pattern lists; none where it leaves any of them open."""
+    listed = (alternatives(each.value) for each in selector.matchers if each.label == "__name__" and each.op == "=~")
+    return next(listed, ())
+
+
+def _named_in_a_pattern(dark: DarkQuery, name: str, evidence: SelectorEvidence) -> Finding | None:
+    return metric_finding(dark, replace(evidence, selector=replace(evidence.selector, name=name)))
 
 
 def _scraped_in_vain(dark: DarkQuery, name: str) -> Finding | None:
@@ -283,20 +177,51 @@ def _scraped_in_vain(dark: DarkQuery, name: str) -> Finding | None:
     )
 
 
-def _at_another_time(dark: DarkQuery, name: str) -> Finding | None:
-    if name not in (dark.server.names_ever or ()):
+def _at_another_time(dark: DarkQuery, selector: Selector) -> Finding | None:
+    name = selector.name
+    if name is None or name not in (dark.server.names_ever or ()):
         return None
+    evidence = (f"{name} is among the names that the server holds",)
+    if selector.offset_s > 0 or selector.at is not None:
+        where = (
+            f"{duration(selector.offset_s)} earlier, by its offset" if selector.at is None else "at the moment of its @"
+        )
+        return found(
+            "KVO-705",
+            subject=f"{name}, {where}",
+            said=f"the query asks {name} {where}, and the server has no samples of it from then",
+            fix="Choose a later range, or a shorter offset"
+            if selector.at is None
+            else "Choose a moment at which it ran",
+            evidence=evidence,
+        )
     return found(
         "KVO-705",
         subject=name,
         said=f"{name} has samples at another time, and none in this range: what exports it did not run then",
         fix="Choose a range in which it ran, or start what exports it",
-        evidence=(f"{name} is among the names that the server holds",),
+        evidence=evidence,
+    )
+
+
+def _recorded(dark: DarkQuery, name: str, names: Collection[str]) -> Finding | None:
+    """A name as recording rules have it (`level:metric:operation`), of which there is none like it."""
+    if name.count(":") < 2 or difflib.get_close_matches(name, names, n=1, cutoff=_NEAR):
+        return None
+    fix = f"Load the PrometheusRule that records {name}, where this Prometheus reads it"
+    if dark.cluster is not None:
+        fix += f"\nkubectl get prometheusrules -A -o yaml | grep 'record: {name}'   # whether there is one"
+    return found(
+        "KVO-510",
+        subject="recording rules",
+        said=f"this server has no metric {name}, whose name is one of a recording rule's result",
+        fix=fix,
+        evidence=(f"{len(names)} names are there, and not this one",) if names else (),
     )
 
 
 def _never_there(name: str, names: Collection[str]) -> Finding:
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.85)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=_NEAR)
     first = re.match(r"[a-zA-Z0-9]+[_:]", name)
     alone = not near and first is not None and not any(each.startswith(first[0]) for each in names)
     if alone and first is not None and names:

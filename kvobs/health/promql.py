@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+from .promql_trees import Moment, is_vector, moment_of, offset_of, tree_of
 
 _MOST_WAYS = 16
 """A query with more ways to have data is judged by its first ones."""
@@ -44,6 +45,9 @@ class Selector:
     window_s: float | None = None
     """Its range (`[5m]`), where it has one."""
     offset_s: float = 0.0
+    """How far back it looks, by its own `offset` and those of the subqueries around it."""
+    at: Moment | None = None
+    """The moment that `@` sets, of it or of a subquery around it, in seconds since 1970."""
     function: str | None = None
     """The function that reads the window: `rate`, `increase`, `avg_over_time`."""
     reach_s: float = 0.0
@@ -58,9 +62,21 @@ class Selector:
         return self.name if re.fullmatch(r"[a-zA-Z_:][a-zA-Z0-9_:]*", self.name) else "{" + quoted(self.name) + "}"
 
     @property
+    def is_narrow(self) -> bool:
+        """Whether its name, or a pattern of it, chooses some metrics among all."""
+        return self.name is not None or any(
+            each.label == "__name__" and each.op in ("=", "=~") and each.value not in (".*", "")
+            for each in self.matchers
+        )
+
+    @property
     def filters(self) -> tuple[Matcher, ...]:
         """Its matchers on labels other than the name."""
         return tuple(each for each in self.matchers if each.label != "__name__")
+
+    def named(self, name: str) -> Selector:
+        """Return the same selector of another metric."""
+        return replace(self, name=name)
 
     @property
     def text(self) -> str:
@@ -69,6 +85,17 @@ class Selector:
         if self.name is None or self.metric.startswith("{"):
             return "{" + ",".join([*([quoted(self.name)] if self.name else []), *inner]) + "}"
         return self.name + ("{" + ",".join(inner) + "}" if inner else "")
+
+
+class Matching(NamedTuple):
+    """`on (labels)`, or `ignoring (labels)`."""
+
+    how: Literal["on", "ignoring"]
+    labels: frozenset[str]
+
+    def counts(self, label: str) -> bool:
+        """Whether a label is among those that are compared."""
+        return (label in self.labels) is (self.how == "on")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +112,8 @@ class Part:
     """Which selectors it reads."""
     sides: tuple[str, ...] = ()
     """Of an operator: both sides that are vectors; of a function: its vector argument."""
+    matching: Matching | None = None
+    """Of an operator between two vectors: by which labels its sides are told to meet; None: by all that they have."""
     guard: bool = False
     """Whether it stands inside of arithmetic, as `a / (b > 0)` does: then it is no filter of what is shown."""
     wider: str | None = None
@@ -116,11 +145,8 @@ def quoted(text: str) -> str:
 @lru_cache(maxsize=4096)
 def parse(expr: str) -> Parsed | None:
     """Read a query; None where the parser does not (Prometheus knows more than it)."""
-    import promql_parser
-
-    try:
-        tree = promql_parser.parse(expr)
-    except ValueError:
+    tree = tree_of(expr)
+    if tree is None:
         return None
     walk = _Walk()
     ways = walk.visit(tree, guard=False)
@@ -137,6 +163,23 @@ def _filters(part: Part) -> bool:
     return part.kind == "comparison" or part.name in _ABSENT or part.name == "unless"
 
 
+class _Around(NamedTuple):
+    """What the subqueries around an expression do to the time at which it looks."""
+
+    reach_s: float = 0.0
+    offset_s: float = 0.0
+    at: Moment | None = None
+
+    def within(self, node: Any) -> _Around:
+        """Return the same inside of a subquery, or of a selector, that has an offset and a moment of its own."""
+        offset_s, at = offset_of(node), moment_of(node)
+        # A moment of its own makes all that stands around it unimportant.
+        return _Around(0.0, offset_s, at) if at is not None else self._replace(offset_s=self.offset_s + offset_s)
+
+
+_NOTHING = _Around()
+
+
 class _Walk:
     """Collects selectors and parts; each visit answers in which ways its expression would have data."""
 
@@ -144,28 +187,33 @@ class _Walk:
         self.selectors: list[Selector] = []
         self.parts: list[Part] = []
 
-    def visit(self, node: Any, *, guard: bool, function: str | None = None, reach: float = 0.0) -> list[frozenset[int]]:
+    def visit(
+        self, node: Any, *, guard: bool, function: str | None = None, around: _Around = _NOTHING
+    ) -> list[frozenset[int]]:
         """Visit one expression."""
         match type(node).__name__:
             case "VectorSelector":
-                return self._select(node, None, function, reach)
+                return self._select(node, None, function, around)
             case "MatrixSelector":
-                return self._select(node.vector_selector, node.range, function, reach)
+                return self._select(node.vector_selector, node.range, function, around)
             case "SubqueryExpr":
-                further = reach + node.range.total_seconds() + (node.offset or timedelta()).total_seconds()
-                return self.visit(node.expr, guard=guard, reach=further)
+                inner = around.within(node)
+                further = inner._replace(reach_s=inner.reach_s + node.range.total_seconds())
+                return self.visit(node.expr, guard=guard, around=further)
             case "ParenExpr" | "UnaryExpr":
-                return self.visit(node.expr, guard=guard, function=function, reach=reach)
+                return self.visit(node.expr, guard=guard, function=function, around=around)
             case "AggregateExpr":
-                return self.visit(node.expr, guard=guard, reach=reach)
+                return self.visit(node.expr, guard=guard, around=around)
             case "Call":
-                return self._call(node, guard, reach)
+                return self._call(node, guard, around)
             case "BinaryExpr":
-                return self._binary(node, guard, reach)
+                return self._binary(node, guard, around)
         return [frozenset()]
 
-    def _select(self, node: Any, window: timedelta | None, function: str | None, reach: float) -> list[frozenset[int]]:
-        matchers, name = [], node.name
+    def _select(
+        self, node: Any, window: timedelta | None, function: str | None, around: _Around
+    ) -> list[frozenset[int]]:
+        matchers, name, place = [], node.name, around.within(node)
         for each in node.matchers.matchers:
             op = {"Equal": "=", "NotEqual": "!=", "Re": "=~", "NotRe": "!~"}[str(each.op).rpartition(".")[2]]
             if each.name == "__name__" and op == "=" and name is None:
@@ -177,18 +225,19 @@ class _Walk:
                 name=name,
                 matchers=tuple(matchers),
                 window_s=None if window is None else window.total_seconds(),
-                offset_s=(node.offset or timedelta()).total_seconds(),
+                offset_s=place.offset_s,
+                at=place.at,
                 function=function,
-                reach_s=reach,
+                reach_s=place.reach_s,
             )
         )
         return [frozenset({len(self.selectors) - 1})]
 
-    def _call(self, node: Any, guard: bool, reach: float) -> list[frozenset[int]]:
+    def _call(self, node: Any, guard: bool, around: _Around) -> list[frozenset[int]]:
         name, before = node.func.name, len(self.selectors)
         ways = [frozenset[int]()]
         for each in node.args:
-            ways = _both(ways, self.visit(each, guard=guard, function=name, reach=reach))
+            ways = _both(ways, self.visit(each, guard=guard, function=name, around=around))
         reads = frozenset(range(before, len(self.selectors)))
         if not reads:
             return [frozenset()]
@@ -196,47 +245,41 @@ class _Walk:
         if ranges and name not in _ABSENT:
             self._part("window", node, name, reads, guard, wider=_widened(node, ranges[0]))
         else:
-            sides = tuple(each.prettify() for each in node.args if _is_vector(each))
+            sides = tuple(each.prettify() for each in node.args if is_vector(each))
             self._part("function", node, name, reads, guard, sides=sides)
         return ways
 
-    def _binary(self, node: Any, guard: bool, reach: float) -> list[frozenset[int]]:
+    def _binary(self, node: Any, guard: bool, around: _Around) -> list[frozenset[int]]:
         op, before = str(node.op), len(self.selectors)
         inner = guard or op in _ARITHMETIC
-        left = self.visit(node.lhs, guard=inner, reach=reach)
-        right = self.visit(node.rhs, guard=inner, reach=reach)
+        left = self.visit(node.lhs, guard=inner, around=around)
+        right = self.visit(node.rhs, guard=inner, around=around)
         if op == "or":
             return [*left, *right][:_MOST_WAYS]
         reads = frozenset(range(before, len(self.selectors)))
-        vectors = [each for each in (node.lhs, node.rhs) if _is_vector(each)]
-        sides = tuple(each.prettify() for each in vectors)
-        bounds = [each.prettify() for each in (node.lhs, node.rhs) if not _is_vector(each)]
+        vectors = [each for each in (node.lhs, node.rhs) if is_vector(each)]
+        bounds = [each.prettify() for each in (node.lhs, node.rhs) if not is_vector(each)]
+        more: dict[str, Any] = {"sides": tuple(each.prettify() for each in vectors), "matching": _matching(node)}
         compares = op in _COMPARISONS and not (node.modifier and node.modifier.return_bool)
         if compares:
-            self._part("comparison", node, op, reads, guard, sides=sides, bound=" ".join(bounds))
+            self._part("comparison", node, op, reads, guard, bound=" ".join(bounds), **more)
         elif len(vectors) == 2:
-            self._part("join", node, op, reads, guard, sides=sides)
+            self._part("join", node, op, reads, guard, **more)
         return left if op == "unless" else _both(left, right)
 
     def _part(self, kind: Any, node: Any, name: str, reads: frozenset[int], guard: bool, **more: Any) -> None:
         self.parts.append(Part(kind=kind, expr=node.prettify(), name=name, selectors=reads, guard=guard, **more))
 
 
+def _matching(node: Any) -> Matching | None:
+    told = node.modifier.matching if node.modifier else None
+    if told is None:
+        return None
+    return Matching("on" if str(told.type).endswith("Include") else "ignoring", frozenset(told.labels))
+
+
 def _both(one: list[frozenset[int]], other: list[frozenset[int]]) -> list[frozenset[int]]:
     return [a | b for a, b in itertools.product(one, other)][:_MOST_WAYS]
-
-
-def _is_vector(node: Any) -> bool:
-    match type(node).__name__:
-        case "NumberLiteral" | "StringLiteral":
-            return False
-        case "ParenExpr" | "UnaryExpr":
-            return _is_vector(node.expr)
-        case "BinaryExpr":
-            return _is_vector(node.lhs) or _is_vector(node.rhs)
-        case "Call":
-            return str(node.func.return_type).rpartition(".")[2] == "Vector"
-    return True
 
 
 def _widened(call: Any, matrix: Any) -> str | None:
@@ -247,27 +290,3 @@ def _widened(call: Any, matrix: Any) -> str | None:
     if found is None or whole.count(inner) != 1:
         return None
     return str(whole.replace(inner, inner[: found.start(1)] + "{WINDOW}" + inner[found.end(1) :]))
-
-
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`[^`]*`|#[^\n]*')
-_GLIMPSED = re.compile(
-    r"(?<![\w:.$])([a-zA-Z_][\w:]*)(?=\s*(?:[{\[)+\-*/%^=!<>,]|$|\s(?:offset|by|or|and|unless|on|@)))"
-)
-_WORDS = frozenset(
-    {"by", "without", "on", "ignoring", "group_left", "group_right", "bool", "offset", "and", "or", "unless"}
-)
-
-
-def glimpse(expr: str) -> tuple[Selector, ...]:
-    """Return what look like selectors in a query that the parser does not read: their names only."""
-    return tuple(dict.fromkeys(Selector(name=name) for name in _names(expr)))
-
-
-def _names(expr: str) -> Iterator[str]:
-    plain = _QUOTED.sub('""', expr)
-    plain = re.sub(r"\{[^}]*\}", "{}", plain)
-    plain = re.sub(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)", " ", plain)
-    plain = re.sub(r"\[[^\]]*\]", "[]", plain)
-    for found in _GLIMPSED.finditer(plain):
-        if found.group(1) not in _WORDS and found.group(1).lower() not in {"inf", "nan"}:
-            yield found.group(1)

@@ -58,6 +58,20 @@ class Standing:
     """Whether putting in the one name that is instead is all there is to do."""
     advice: str = ""
     """What to do: the new name, the expression, the flag; "" where there is nothing."""
+    running: Version | None = None
+    """The version that was asked about; None: it is not known, and the newest was meant."""
+
+    def fix(self, source: str = "FILE") -> str:
+        """Return the steps that mend a query, the command among them where there is one, as `remedy.steps` reads them.
+
+        *source* is the dashboard, as a shell takes it.
+        """
+        if self.exact and self.state not in ("there", "not yet"):
+            at = self.running or "VERSION"
+            return f"{self.advice}\nkvobs verify --static {source} --vllm-version {at} --rewrite"
+        if self.state == "removed" and not self.instead:
+            return f"{self.advice}\nTake the query out of the panel, or accept the panel as dark: --expect FILE"
+        return self.advice
 
     @property
     def cause(self) -> str | None:
@@ -88,11 +102,6 @@ def known(name: str) -> Named | None:
     """
     found = _by_wire_name().get(plain(name))
     return None if found is None else Named(name=name, metric=found[0], suffix=found[1])
-
-
-def of_vllm(name: str) -> bool:
-    """Whether a name has the prefix of vLLM's, in any spelling."""
-    return plain(name).startswith("vllm:")
 
 
 def meant(name: str) -> tuple[str, ...]:
@@ -137,6 +146,7 @@ def standing(name: str, running: Version | None) -> Standing | None:
         instead=instead,
         exact=metric.exact and len(instead) == 1,
         advice=_advice(metric, state, at, instead),
+        running=running,
     )
 
 
@@ -175,7 +185,7 @@ def _advice(metric: Metric, state: State, at: Version, instead: tuple[str, ...])
     if state == "there" and (metric.deprecated is None or not at.reached(metric.deprecated)):
         return ""
     if state == "not yet":
-        return f"Run vLLM {metric.since.by} or newer"
+        return f"Run vLLM {metric.since.by} or newer, or load the dashboard's revision for {at}"
     new = f"Ask {instead[0]}: the same, under its new name" if metric.exact and instead else metric.why_not
     new = new[:1].upper() + new[1:]
     if state != "hidden":

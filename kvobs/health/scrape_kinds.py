@@ -11,6 +11,8 @@ from ..stack.exporters import DCGM_PORT
 from ..stack.facts import Facts, MetricsPod
 from ..stack.targets import DCGM_METRICS, VLLM_METRICS
 from .answers import ScrapeTarget
+from .gpu_fields import DCGM
+from .spellings import of_vllm
 
 Family = Literal["vllm", "dcgm"]
 
@@ -52,14 +54,14 @@ KINDS: dict[Family, ServerKind] = {
 
 
 def family_of(metric: str) -> Family | None:
-    """The family that a metric's name belongs to, None for others.
+    """The family that a metric's name belongs to, in any spelling of it; None for others.
 
-    >>> family_of("vllm:num_requests_running"), family_of("DCGM_FI_DEV_GPU_TEMP"), family_of("up")
+    >>> family_of("ray_vllm_num_requests_running"), family_of("DCGM_FI_DEV_GPU_TEMP"), family_of("up")
     ('vllm', 'dcgm', None)
     """
-    if metric.startswith(("vllm:", "vllm_")):
+    if of_vllm(metric):
         return "vllm"
-    return "dcgm" if metric.startswith("DCGM_") else None
+    return "dcgm" if metric.startswith(DCGM) else None
 
 
 def pod_of(target: ScrapeTarget) -> tuple[str, str] | None:

@@ -29,9 +29,11 @@ class Spelling:
     said: str
 
 
+_VLLM = "vllm:"
+
 FAMILIES: tuple[tuple[Prefix, ...], ...] = (
     (
-        Prefix("vllm:", "plain", "vLLM's own server, scraped with its names as they are"),
+        Prefix(_VLLM, "plain", "vLLM's own server, scraped with its names as they are"),
         Prefix("ray_vllm_", "ray", "vLLM inside Ray Serve, which puts ray_ before the name and _ for its colon"),
         Prefix("ray_vllm:", "ray", "vLLM inside an older Ray Serve, which puts ray_ before the name"),
         Prefix("vllm_", "escaped", "a scrape that escapes the colon in names"),
@@ -56,6 +58,11 @@ def plain(name: str) -> str:
     """
     found = _prefix_of(name)
     return name if found is None else found[0][0].text + name.removeprefix(found[1].text)
+
+
+def of_vllm(name: str) -> bool:
+    """Whether a name has the prefix of vLLM's, in any spelling."""
+    return plain(name).startswith(_VLLM)
 
 
 def prefix_of(name: str) -> Prefix | None:

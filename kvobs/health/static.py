@@ -16,7 +16,8 @@ from ..dashboard.promql_tokens import metric_names
 from .causes import found
 from .emptiness import emptied
 from .features import Feature, feature_of
-from .renames import meant, of_vllm, standing
+from .renames import meant, standing
+from .spellings import of_vllm
 from .verdict import ORDER, BoardVerdict, Finding, PanelVerdict, TargetVerdict
 from .versions import Version
 from .vllm_history import NEWEST
@@ -44,10 +45,9 @@ def missing_in(name: str, running: Version, *, source: str = "FILE") -> Finding 
     subject = name.removesuffix(told.named.suffix)
     if told.state == "uncertain":
         cause = "KVO-505" if told.named.metric.since.state(running) == "uncertain" else "KVO-504"
-        return replace(found(cause, subject, told.said, fix=told.advice), severity="unknown")
+        return replace(found(cause, subject, told.said, fix=told.fix(source)), severity="unknown")
     if told.cause is not None:
-        rewrite = f"; or kvobs verify --static {source} --vllm-version {running} --rewrite" if told.exact else ""
-        return found(told.cause, subject, told.said, fix=told.advice + rewrite)
+        return found(told.cause, subject, told.said, fix=told.fix(source))
     feature = feature_of(name)
     return None if feature is None or feature.at_zero else _only_with(name, feature)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..dashboard.board import Grid
+from .remedy import steps
 
 Severity = Literal["broken", "dark", "expected", "unknown"]
 """broken: somebody has to mend something; dark: no data yet, nothing is wrong; expected: dark by what this cluster is
@@ -31,11 +32,17 @@ class Finding:
     said: str
     """One sentence with the concrete names and values."""
     fix: str = ""
-    """The exact command or setting that mends it, one or several lines; "" where there is nothing to do."""
+    """What mends it, one step a line: the exact command, or a sentence (`remedy.steps` tells them apart); "" where
+    there is nothing to do."""
     evidence: tuple[str, ...] = ()
     """What it was told from, one fact a line."""
     passing: bool = False
     """Whether it passes by itself with the next scrapes."""
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands of the fix, as a shell takes them."""
+        return tuple(step.text for step in steps(self.fix) if step.command)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

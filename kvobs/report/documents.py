@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any
 
 from ..errors import KvobsError
+from ..health.verdict import Finding
 from ..stack.facts import Ref
 from ..stack.manifests import as_they_are, shown
 from ..use_cases.render import Rendered
@@ -19,7 +20,7 @@ from ..use_cases.verify_report import VerifyReport
 
 VERSION = 1
 
-TOLD: Mapping[type, tuple[str, ...]] = {VerifyReport: ("counts", "causes")}
+TOLD: Mapping[type, tuple[str, ...]] = {VerifyReport: ("counts", "causes"), Finding: ("commands",)}
 """What a report works out of its fields, and a program need not work out again."""
 
 

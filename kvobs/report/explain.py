@@ -16,7 +16,8 @@ WIDTH = 96
 def _(report: Explanation, *, verbose: bool = False) -> str:
     cause = report.cause
     paragraphs = map(_wrapped, cause.explanation.split("\n\n"))
-    told = [("severity", cause.severity), ("told by", cause.evidence), ("fix", cause.fix or "nothing to mend")]
+    first, *more = cause.fix.splitlines() or ["nothing to mend"]
+    told = [("severity", cause.severity), ("told by", cause.evidence), ("fix", first), *(("", each) for each in more)]
     return joined([f"{cause.id}: {cause.title}", *_wrapped(cause.sentence)], *paragraphs, table(told))
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from ..health.causes import CAUSES
 from ..health.verdict import ORDER, BoardVerdict, Finding, PanelVerdict, Severity, State
-from ..use_cases.verify_report import STATES, CauseGroup, Place, VerifyReport, failing, grouped, shown
+from ..use_cases.verify_report import STATES, CauseGroup, Place, VerifyReport, failing, shown
 from .lines import joined, notes, plain, table
 from .text import to_text
 from .values import counted
@@ -29,7 +29,7 @@ NAMED = 4
 
 @to_text.register
 def _(report: VerifyReport, *, verbose: bool = False) -> str:
-    groups = [each for each in unaccepted(report) if shown(each.finding.severity, report.min_severity)]
+    groups = [each for each in report.causes if shown(each.finding.severity, report.min_severity)]
     return joined(
         head(report),
         _causes(groups, verbose=verbose),
@@ -60,18 +60,10 @@ def asked_for(report: VerifyReport) -> str:
 
 def span(report: VerifyReport) -> str:
     """Return the time range in words; "" where each dashboard has its own."""
-    if not report.end_s:
+    if report.start_s is None or report.end_s is None:
         return ""
     start, end = (datetime.fromtimestamp(each, UTC) for each in (report.start_s, report.end_s))
     return f"{start:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def unaccepted(report: VerifyReport) -> tuple[CauseGroup, ...]:
-    """Return the causes of what nobody has accepted."""
-    left = (
-        replace(board, panels=tuple(each for each in board.panels if each.accepted is None)) for board in report.boards
-    )
-    return grouped(tuple(left))
 
 
 def name_of(board: BoardVerdict) -> str:
@@ -221,7 +213,7 @@ def _boards(report: VerifyReport, *, verbose: bool) -> list[str]:
 def _board(board: BoardVerdict, least: Severity, *, verbose: bool) -> Iterator[str]:
     for finding in board.findings:
         if shown(finding.severity, least):
-            yield f"    {MARKS[finding.severity]} {_named(finding)}: {plain(finding.said)}"
+            yield f"    {MARKS[finding.severity]} {_named(finding)}"
     yield from table([_row(each) for each in board.panels if _in_table(each, least, verbose=verbose)], indent=4)
 
 

@@ -13,7 +13,7 @@ from ..health.verdict import ORDER, BoardVerdict, PanelVerdict
 from .explain import known_cause
 
 KEYS = ("dashboard", "panel", "cause", "reason")
-FORM = "a list of entries such as {dashboard: TITLE, panel: TITLE, cause: KVO-506, reason: WHY}"
+FORM = "a YAML file: a list of entries such as {dashboard: TITLE, panel: TITLE, cause: KVO-506, reason: WHY}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,9 +36,9 @@ def load_expectations(path: str) -> tuple[Expectation, ...]:
     try:
         text = read_bytes(path).decode()
     except DocumentError as error:
-        raise UsageError(f"--expect: {error}", hint=error.hint) from error
+        raise UsageError(f"--expect: {error}", hint=error.hint or FORM) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"--expect {path} is not UTF-8 text: offset {error.start}") from error
+        raise UsageError(f"--expect {path} is not UTF-8 text: offset {error.start}", hint=FORM) from error
     return parse_expectations(text, where=path)
 
 

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 
 from ..adapters.cluster import Cluster
+from ..dashboard.board import Query
 from ..errors import KvobsError
+from ..health.answers import NoAnswer
 from ..health.verdict import Finding
 from ..settings import Reach, Settings, Verification
-from ..stack.facts import Object
+from ..stack.facts import Object, Prometheus
 from ..stack.notes import Note
 from ..stack.target import Target
 from .one_look import OneLook
 from .progress import Progress
 from .verify_report import VerifyReport
+from .verifying.seam import Asked
 
 DATA_LIMIT_S = 180.0
 """How long data may take: the operator writes the configuration, Prometheus reads it, and scrapes twice; the sidecar
 and the kubelet's copy of a ConfigMap may take a minute each."""
 
 PATIENCE_S = 5.0
-"""How long a Prometheus that is no more than just Available is asked again."""
+"""How long a Prometheus that has only just become Available is asked again."""
 
 BY_HAND = "kvobs verify dcgm vllm two-lenses"
 """Asks what the shipped dashboards ask, whether or not a Grafana has them."""
@@ -54,13 +58,15 @@ def prove(
     seen: OneLook | None = None,
     parent: Object | None = None,
     ask: Verify | None = None,
+    asked: Asked | None = None,
     clock: Callable[[], float] = time.time,
 ) -> tuple[VerifyReport | None, tuple[Note, ...]]:
     """Return what verify says of the dashboards that kvobs loaded; or None, and a note why it could not look.
 
     *seen* is the look of a run that changed nothing, *parent* the ApplySet parent in it. Data is waited for as long as
     it may take since the last change, that of an earlier run included, which may have been interrupted meanwhile.
-    What was installed stays installed, whatever is said here. *ask*: what verifies, else `verify`.
+    What was installed stays installed, whatever is said here. *ask*: what verifies, else `verify`. *asked*: the
+    Prometheus, else that of *target*.
     """
     if target.grafana is None:
         said = "No Grafana has kvobs' dashboards, so that no panel was asked whether data arrives"
@@ -81,6 +87,9 @@ def prove(
         ask = verify
     progress.step("prove that data arrives")
     try:
+        closed = _closed(asked, told.reach, cluster, target.prometheus, clock())
+        if closed is not None:
+            return None, (_unproved(_unasked(closed.said, closed.hint)),)
         report = ask(meant, told, cluster=cluster, seen=seen, progress=progress, own=True)
     except KvobsError as error:
         return None, (_unproved(_unasked(str(error), error.hint)),)
@@ -91,6 +100,20 @@ def prove(
     if unheard is not None:
         return None, (_unproved(_unasked(unheard.said, unheard.fix)),)
     return report, ()
+
+
+def _closed(
+    asked: Asked | None, reach: Reach, cluster: Cluster, prometheus: Prometheus, now_s: float
+) -> NoAnswer | None:
+    """Why no question arrives at all; None where one does. A way that is closed is not waited for."""
+    from .verifying.connect_prometheus import connect_prometheus
+
+    question = Query(expr="vector(1)", instant=True, start_s=now_s, end_s=now_s, step_s=0.0, source="")
+    with ExitStack() as opened:
+        if asked is None:
+            asked = opened.enter_context(closing(connect_prometheus(reach, {}, cluster=cluster, prometheus=prometheus)))
+        answer = asked.query(question)
+    return answer if isinstance(answer, NoAnswer) else None
 
 
 def _unproved(text: str) -> Note:

@@ -22,6 +22,7 @@ from ..health.verdict import BoardVerdict, Severity
 from ..health.versions import Version, read_version, version
 from ..health.vllm_history import NEWEST
 from ..stack.notes import Note
+from .expectations import accepted, load_expectations
 from .named import named_dashboards
 from .progress import Progress, Silent
 from .verify_report import VerifyReport
@@ -40,6 +41,8 @@ class StaticSettings:
     """Where rewritten dashboards go; None: into the files that they came from."""
     offline: bool = False
     ca_file: str | None = None
+    expect: str | None = None
+    """Path of a file that accepts named dark panels, each with its reason."""
     min_severity: Severity = "expected"
     fail_on: Severity = "broken"
 
@@ -91,6 +94,7 @@ def static(settings: StaticSettings, *, progress: Progress | None = None) -> Sta
         )
     if not settings.sources:
         raise UsageError("no dashboard was named", hint="kvobs verify --static FILE --vllm-version VERSION")
+    expected = load_expectations(settings.expect) if settings.expect is not None else ()
     boards: list[BoardVerdict] = []
     rewrites: list[tuple[_Read, Renamed]] = []
     for source, read in _documents(settings, progress or Silent()):
@@ -104,12 +108,14 @@ def static(settings: StaticSettings, *, progress: Progress | None = None) -> Sta
             boards.append(static_verdict(board_of(document), running, source=source))
         except DocumentError as error:
             boards.append(_unread(source, error))
+    judged, unmet = accepted(boards, expected)
     verdicts = VerifyReport(
         prometheus=f"nothing: told from the history of vLLM {running}",
-        boards=tuple(boards),
+        boards=judged,
         notes=_notes(running),
         min_severity=settings.min_severity,
         fail_on=settings.fail_on,
+        unmet=unmet,
     )
     return StaticReport(
         vllm_version=str(running), verdicts=verdicts, rewritten=tuple(_written(rewrites, settings.directory))

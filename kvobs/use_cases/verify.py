@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import ExitStack
 
 from ..adapters.cluster import Cluster
 from ..dashboard.time_range import time_of
+from ..errors import ClusterUnreachable
 from ..health.verdict import BoardVerdict, PanelVerdict
 from ..settings import Settings, Verification
 from .expectations import accepted, load_expectations
@@ -33,6 +34,7 @@ def verify(
     progress: Progress | None = None,
     own: bool = False,
     on_round: Callable[[VerifyReport], None] | None = None,
+    find: Callable[..., Scene] = look_at_scene,
     clock: Clock = time.time,
     sleep: Callable[[float], None] = time.sleep,
 ) -> VerifyReport:
@@ -41,7 +43,7 @@ def verify(
     Credentials come from *environ* (`GRAFANA_TOKEN`, and those of `connect_prometheus`). With `wait_s` it asks again
     until nothing is left that is waited for, or the time is over; *on_round* gets each round's report. *seen*: a look
     at *cluster*, where nothing was changed since it was taken. *own*: of the dashboards on the cluster, only those that
-    kvobs' install loaded.
+    kvobs' install loaded. *find*: who finds out what is to be asked, and for which dashboards.
     Raises `Unanswered` where it cannot look at all, and UsageError; what cannot be asked later on is a verdict.
     """
     settings, verification = settings or Settings(), verification or Verification()
@@ -49,7 +51,7 @@ def verify(
     expected = load_expectations(verification.expect) if verification.expect is not None else ()
 
     def look(opened: ExitStack, seen: OneLook | None = None) -> Scene:
-        return look_at_scene(
+        return find(
             settings,
             verification,
             environ=environ or {},
@@ -60,9 +62,21 @@ def verify(
             own=own,
         )
 
+    def again(opened: ExitStack, deadline_s: float) -> Scene:
+        """Look anew; an API server that is away for a moment ends no wait."""
+        while True:
+            opened.close()
+            try:
+                return look(opened)
+            except ClusterUnreachable:
+                if clock() >= deadline_s:
+                    raise
+                sleep(min(AGAIN_S, max(0.0, deadline_s - clock())))
+
     with ExitStack() as opened:
         scene = look(opened, seen)
         deadline_s = clock() + verification.wait_s
+        before: frozenset[Hashable] = frozenset()
         while True:
             began_s = clock()
             now_s = time_of(verification.at, now_s=began_s) if verification.at is not None else began_s
@@ -71,20 +85,34 @@ def verify(
             report = _report(scene, verification, found, boards, unmet)
             if on_round is not None:
                 on_round(report)
-            waits = not found.denied and _may_change(boards, until_lit=verification.until_lit)
+            outside = _outside(boards)
+            waits = not found.denied and (_may_change(boards, until_lit=verification.until_lit) or outside - before)
             if not waits or clock() >= deadline_s:
                 return report
+            before = outside
             progress.step("wait for data")
             sleep(min(AGAIN_S, max(0.0, deadline_s - clock())))
             if scene.cluster is not None:
                 # What is mended meanwhile, a label say, is on the cluster.
-                opened.close()
-                scene = look(opened)
+                scene = again(opened, deadline_s)
 
 
 def _may_change(boards: tuple[BoardVerdict, ...], *, until_lit: bool) -> bool:
     """Whether anything is dark that is waited for."""
     return any(_waits(panel, until_lit=until_lit) for board in boards for panel in board.panels)
+
+
+def _outside(boards: tuple[BoardVerdict, ...]) -> frozenset[Hashable]:
+    """The panels whose data is said to lie outside of the range: it may be that it came while it was asked for.
+
+    So it is waited for where the round before did not say the same.
+    """
+    return frozenset(
+        (board.source, number)
+        for board in boards
+        for number, panel in enumerate(board.panels)
+        if panel.accepted is None and panel.finding is not None and panel.finding.cause == "KVO-705"
+    )
 
 
 def _waits(panel: PanelVerdict, *, until_lit: bool) -> bool:
@@ -101,7 +129,7 @@ def _report(
     unmet: tuple[str, ...],
 ) -> VerifyReport:
     server = found.server.server
-    start_s, end_s = next(iter(found.windows)) if len(found.windows) == 1 else (0.0, 0.0)
+    start_s, end_s = next(iter(found.windows)) if len(found.windows) == 1 else (None, None)
     return VerifyReport(
         prometheus=scene.prometheus,
         server=f"{server.kind} {server.version}" if server.version else None,
@@ -110,7 +138,7 @@ def _report(
         boards=boards,
         queries=found.queries,
         requests=found.requests,
-        notes=scene.notes,
+        notes=(*scene.notes, *found.notes),
         min_severity=verification.min_severity,
         fail_on=verification.fail_on,
         unmet=unmet,

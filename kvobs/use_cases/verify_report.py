@@ -19,6 +19,8 @@ class Place:
     dashboard: str
     panel: str
     id: int | None = None
+    source: str = ""
+    """Where the dashboard was read from, which tells those of one title apart."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,14 +44,14 @@ class VerifyReport:
     """What was asked, as it may be shown."""
     server: str | None = None
     """Its kind and version, as far as it says."""
-    start_s: float = 0.0
-    end_s: float = 0.0
-    """The time range that was asked for, where all dashboards have the same; in seconds since 1970."""
+    start_s: float | None = None
+    end_s: float | None = None
+    """The time range that was asked for, in seconds since 1970; None where dashboards have different ones."""
     boards: tuple[BoardVerdict, ...] = ()
     queries: int = 0
     """Questions that the panels have."""
     requests: int = 0
-    """Different ones, each asked once."""
+    """Requests that were sent: equal questions once, and those about what came back empty."""
     notes: tuple[Note, ...] = ()
     min_severity: Severity = "expected"
     """The least severity that is shown."""
@@ -71,12 +73,17 @@ class VerifyReport:
 
     @property
     def causes(self) -> tuple[CauseGroup, ...]:
-        """Each cause with one subject once, worst first, then the one that explains most."""
-        return grouped(self.boards)
+        """Each cause with one subject once, worst first, then the one that explains most; without accepted panels."""
+        return _grouped(self.boards)
 
     @property
     def exit_code(self) -> int:
-        """1 where anything not accepted is as bad as `fail_on`, else 4 where anything is unknown, else 0."""
+        """1 where anything not accepted is as bad as `fail_on`, else 4 where anything is unknown, else 0.
+
+        4 too where there was no dashboard: nothing looked at is not all fine.
+        """
+        if not self.boards:
+            return 4
         met = [panel.state for _, panel in self.panels if panel.accepted is None]
         met += [finding.severity for board in self.boards for finding in board.findings]
         if any(failing(state, self.fail_on) for state in met):
@@ -94,8 +101,7 @@ def shown(severity: Severity, least: Severity) -> bool:
     return ORDER.index(severity) <= ORDER.index(least)
 
 
-def grouped(boards: tuple[BoardVerdict, ...]) -> tuple[CauseGroup, ...]:
-    """Each cause of *boards* with one subject once, worst first, then the one that explains most."""
+def _grouped(boards: tuple[BoardVerdict, ...]) -> tuple[CauseGroup, ...]:
     groups: dict[tuple[str, str], CauseGroup] = {}
 
     def group(finding: Finding) -> CauseGroup:
@@ -107,7 +113,9 @@ def grouped(boards: tuple[BoardVerdict, ...]) -> tuple[CauseGroup, ...]:
             key = (finding.cause, finding.subject)
             groups[key] = replace(found, dashboards=(*found.dashboards, board.source))
         for panel in board.panels:
-            place = Place(dashboard=board.title, panel=panel.title, id=panel.id)
+            if panel.accepted is not None:
+                continue
+            place = Place(dashboard=board.title or board.source, panel=panel.title, id=panel.id, source=board.source)
             if panel.finding is not None:
                 found = group(panel.finding)
                 groups[panel.finding.cause, panel.finding.subject] = replace(found, panels=(*found.panels, place))

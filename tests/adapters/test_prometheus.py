@@ -150,6 +150,20 @@ def test_what_is_no_answer_of_prometheus_is_no_answer(site: Site, kind: str, que
     assert "s3cret" not in repr(answer)
 
 
+@pytest.mark.parametrize("by", ["token", "user"])
+@pytest.mark.parametrize("query", [INSTANT, RANGE], ids=["instant", "range"])
+def test_nobody_else_is_asked(site: Site, tmp_path: Path, by: str, query: Query) -> None:
+    """A redirect is told, not followed: the server that it leads to gets no request, and so no credentials."""
+    address = {"read_token": lambda: SECRET} if by == "token" else {"user": "me", "password": SECRET}
+    with Site(tmp_path) as other:
+        site.play(led(other.url(AT)), at="/api/v1/query" if query.instant else "/api/v1/query_range")
+        answer = connected(site, address=address).query(query)
+        assert other.requests == []
+    assert site.requests[-1][2]["Authorization"]
+    assert isinstance(answer, NoAnswer)
+    assert f"leads to https://localhost:{other.port}" in answer.said
+
+
 REFUSED: dict[str, tuple[Played, str]] = {
     "no PromQL": (said(400, "bad_data", 'parse error: unexpected "timeout"'), "bad query"),
     "many to many": (said(422, "execution", "found duplicate series for the match group"), "bad query"),

@@ -108,6 +108,7 @@ def test_what_fails_is_no_answer(
     assert words in answer.said
     assert "Service monitoring/k8s" in answer.said
     assert hint in str(answer.hint)
+    assert answer.denied is (play is NO_RIGHT)
     assert answer.lasting == lasting
     assert TOKEN not in repr(answer)
 

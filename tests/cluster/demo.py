@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from kvobs.adapters.helm import Helm
 from kvobs.errors import HelmError
@@ -28,8 +30,36 @@ from tests.cluster.workloads import gpu_operator, vllm
 
 QUERY = "vllm:num_requests_running"
 DRIFTED = "kvobs-dashboard-kvobs-vllm"
+EXPECTED = Path(__file__).with_name("demo-expected.yaml")
+SHIPPED = ("dcgm", "two-lenses", "vllm")
 REGISTRY_LIMIT_S = 20
 """How long the public registry may take to answer before it counts as out of reach."""
+
+
+def panel(number: int, title: str, expr: str, uid: str = "prometheus") -> dict[str, object]:
+    """Return one panel with one query."""
+    return {
+        "id": number, "type": "timeseries", "title": title,
+        "gridPos": {"x": 8 * (number - 1), "y": 0, "w": 8, "h": 8},
+        "datasource": {"type": "prometheus", "uid": uid}, "targets": [{"refId": "A", "expr": expr}],
+    }  # fmt: skip
+
+
+BROKEN_PANELS = [
+    panel(1, "KV cache, by its name before vLLM 0.12", "vllm:gpu_cache_usage_perc"),
+    panel(2, "Requests of a model that nobody serves", 'vllm:num_requests_running{model_name="another-model"}'),
+    panel(3, "Requests, asked of another Grafana's source", "vllm:num_requests_running", uid="P1809F7CD0C75ACF3"),
+]
+BROKEN: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "brought-along", "namespace": "monitoring", "labels": {"grafana_dashboard": "1"}},
+    "data": {
+        "brought-along.json": json.dumps(
+            {"uid": "brought-along", "title": "Brought along", "schemaVersion": 41, "panels": BROKEN_PANELS}
+        )
+    },
+}
 
 
 def main() -> int:
@@ -70,7 +100,7 @@ class Kvobs:
 
 
 def show(bed: Bed, kvobs: Kvobs, arguments: list[str]) -> None:
-    """Check, install, see a sample arrive; then an object is lost, found missing and brought back; then uninstall."""
+    """Check, install, see samples arrive; lose an object and have it back; verify every panel; uninstall."""
     with timed("what stands in the way?"):
         kvobs("check", *arguments)
     with timed("install"):
@@ -86,8 +116,22 @@ def show(bed: Bed, kvobs: Kvobs, arguments: list[str]) -> None:
     with timed("install mends it"):
         kvobs("install", "--yes", *arguments)
         kvobs("diff", *arguments)
+    show_panels(bed, kvobs, arguments)
     with timed("uninstall"):
         kvobs("uninstall", "--yes", "--delete-crds", "--delete-pvcs", "--delete-namespace")
+
+
+def show_panels(bed: Bed, kvobs: Kvobs, arguments: list[str]) -> None:
+    """Verify every panel on the live data; then load a dashboard with three broken ones, whose causes are named."""
+    # The real chart has dozens of dashboards of its own, on parts of a cluster that are not simulated here.
+    sources = () if arguments else SHIPPED
+    expected = ("--quiet", "--expect", os.path.relpath(EXPECTED))
+    with timed("is every panel lit?"):
+        kvobs("verify", *sources, "--wait", "2m", *expected)
+    with timed("somebody loads a dashboard: an old metric, a model that is not served, another Grafana's data source"):
+        bed.api.apply(BROKEN)
+        kvobs("verify", *expected, code=1)
+        bed.api.delete("v1", "ConfigMap", BROKEN["metadata"]["name"], BROKEN["metadata"]["namespace"])
 
 
 def show_differences(bed: Bed, before: Snapshot) -> None:

@@ -26,6 +26,7 @@ class Network:
         self.socket = socket
         self.port = 0
         self._routes: dict[Address, Address] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, args=(ready,), name="bed network", daemon=True)
@@ -64,11 +65,16 @@ class Network:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # Cancelled when the bed ends; asyncio's own callback of Python 3.11 complains of a task that says so.
         over = (ConnectionError, asyncio.IncompleteReadError, TimeoutError, asyncio.CancelledError)
+        task = asyncio.current_task()
+        assert task is not None
+        # Once its client has gone, asyncio itself holds a task no longer: it would be collected amid its work.
+        self._tasks.add(task)
         try:
             with contextlib.suppress(*over):
                 await self._connect(reader, writer)
         finally:
             writer.close()
+            self._tasks.discard(task)
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")

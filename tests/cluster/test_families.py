@@ -220,8 +220,16 @@ def test_what_is_said(families: Families) -> None:
     assert not ids & {"no-vllm", "no-gpu-exporter", "port-unknown"}
 
 
+def test_without_a_grafana_no_panel_is_asked(families: Families) -> None:
+    """No dashboard is loaded: that no data was proved is a note, and says how to ask what they would show."""
+    (text,) = (note["text"] for note in families.report["notes"] if note["id"] == "not-verified")
+
+    assert "kvobs verify dcgm vllm two-lenses" in text
+    assert (families.report["verified"], families.report["exit_code"]) == (None, 0)
+
+
 def test_second_run_changes_nothing(families: Families) -> None:
     """With all of them scraped, an install finds nothing to do."""
-    done = kvobs("install", "-o", "json", env=families.bed.environment())
+    done = kvobs("install", "--no-verify", "-o", "json", env=families.bed.environment())
 
     assert {step["outcome"] for step in json.loads(done.stdout)["steps"]} == {"unchanged"}

@@ -12,7 +12,9 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +24,17 @@ import pytest
 import yaml
 
 import kvobs
-from kvobs.adapters.assets import catalog
+from kvobs.adapters.assets import catalog, shipped_dashboards
 from kvobs.settings import CHART_VERSION
+from kvobs.use_cases.prepare import Preparation
+from kvobs.use_cases.progress import Silent
+from kvobs.use_cases.prove import prove
 from tests.adapters.site import Proxy, Site, ok
+from tests.bench.install import is_change, requests
 from tests.cluster.api import Object, eventually
 from tests.cluster.bed import Bed
 from tests.cluster.charts import chart_under_test, package
+from tests.cluster.commands import Running
 from tests.cluster.commands import kvobs as run
 from tests.cluster.registry import OciRegistry
 from tests.cluster.sidecar import files_written, sidecar_command
@@ -39,11 +46,10 @@ RELEASE = "kube-prometheus-stack"
 MONITORS = "monitoring.coreos.com/v1"
 PART_OF = "applyset.kubernetes.io/part-of"
 OWNERSHIP = (PART_OF, "app.kubernetes.io/managed-by")
-UIDS = ("kvobs-dcgm", "kvobs-vllm")
+UIDS = tuple(f"kvobs-{name.removesuffix('.json')}" for name, _ in shipped_dashboards())
 
 MEMBERS: dict[Key, str] = {
-    ("ConfigMap", NAMESPACE, "kvobs-dashboard-kvobs-dcgm"): "v1",
-    ("ConfigMap", NAMESPACE, "kvobs-dashboard-kvobs-vllm"): "v1",
+    **{("ConfigMap", NAMESPACE, f"kvobs-dashboard-{uid}"): "v1" for uid in UIDS},
     ("PodMonitor.monitoring.coreos.com", NAMESPACE, "kvobs-vllm-pods"): MONITORS,
     ("Secret", NAMESPACE, f"{RELEASE}-grafana-admin"): "v1",
     ("ServiceMonitor.monitoring.coreos.com", NAMESPACE, "kvobs-dcgm-gpu-operator-nvidia-dcgm-exporter"): MONITORS,
@@ -64,7 +70,8 @@ class Installed:
 
     bed: Bed
     kvobs: Command
-    """Runs a kvobs command against the bed; `install` takes the chart from the registry."""
+    """Runs a kvobs command against the bed; `install` takes the chart from the registry, and waits for data only where
+    it is told to (`prove=True`)."""
     chart: tuple[str, ...]
     """The arguments that say so."""
     environment: dict[str, str]
@@ -77,6 +84,12 @@ class Installed:
     def api(self) -> Any:
         """The administrator's client."""
         return self.bed.api
+
+    def settings(self, **more: Any) -> kvobs.Settings:
+        """What the library is told for the same install."""
+        _, chart, _, version = self.chart
+        told = {"kubeconfig": str(self.bed.kubeconfig), "helm": str(self.bed.helm())}
+        return kvobs.Settings(**told, chart=chart, chart_version=version, **more)
 
     def query(self, promql: str) -> list[Object]:
         """Ask the real Prometheus, through the API server."""
@@ -113,10 +126,13 @@ def installed(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[In
         environment["PATH"] = f"{folder}{os.pathsep}{environment['PATH']}"
         chart = ("--chart", registry.ref, "--chart-version", CHART_VERSION)
 
-        def command(what: str, *arguments: str | Path, **how: Any) -> subprocess.CompletedProcess[str]:
-            return run(what, *(chart if what == "install" else ()), *arguments, env=environment, **how)
+        def command(
+            what: str, *arguments: str | Path, prove: bool = False, **how: Any
+        ) -> subprocess.CompletedProcess[str]:
+            own = (*chart, "--verify" if prove else "--no-verify") if what == "install" else ()
+            return run(what, *own, *arguments, env=environment, **how)
 
-        first = command("install", "--verbose")
+        first = command("install", "--verbose", prove=True)
         yield Installed(bed=bed, kvobs=command, chart=chart, environment=environment, first=first, helm_log=helm_log)
 
 
@@ -139,7 +155,8 @@ def installed(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[In
         f"kubectl -n {NAMESPACE} get secret {RELEASE}-grafana-admin",
         "http://localhost:3000/d/kvobs-dcgm  NVIDIA GPUs (kvobs)",
         "http://localhost:3000/d/kvobs-vllm  vLLM serving (kvobs)",
-        "every panel",
+        f"Asked Prometheus (Service {NAMESPACE}/{RELEASE}-prometheus, port http-web) (prometheus 3.",
+        "panels lit",
     ],
 )
 def test_report(installed: Installed, said: str) -> None:
@@ -152,7 +169,8 @@ def test_progress_is_no_part_of_the_result(installed: Installed) -> None:
     """Each step is told on stderr, as plain lines where there is no terminal; stdout begins with the report."""
     steps = [line for line in installed.first.stderr.splitlines() if not line.startswith(" ")]
     assert steps[0] == "look at the cluster"
-    assert steps[-1] == "wait until everything is ready"
+    assert "wait until everything is ready" in steps
+    assert steps[-1] == "find the causes"
     assert "\x1b" not in installed.first.stderr + installed.first.stdout
     assert installed.first.stdout.startswith("kvobs on Kubernetes v")
 
@@ -256,32 +274,98 @@ def test_scraped_once_through_our_monitor(installed: Installed, metric: str, mon
     assert counted[0]["value"][1] == "1"
 
 
+def test_data_arrived(installed: Installed) -> None:
+    """The first install has waited until every panel was lit, or dark since nobody had asked the server anything."""
+    boards = [json.loads(_shipped(uid)) for uid in UIDS]
+    shipped = sum(panel["type"] != "row" for board in boards for panel in board["panels"])
+    steps = installed.first.stderr.splitlines()
+    end = installed.first.stdout.splitlines()[-1]
+    lit, panels = map(int, re.match(r"(\d+) of (\d+) panels lit", end).groups())  # type: ignore[union-attr]
+
+    assert "wait for data" in steps[steps.index("prove that data arrives") :]
+    assert end.endswith((": every panel is lit.", ": nothing is broken.")), installed.first.stdout
+    assert panels == shipped
+    assert lit >= panels - 5, installed.first.stdout
+
+
 # --- 3. the second run ---
 
 
 def test_second_install_changes_nothing(installed: Installed) -> None:
-    """A second run makes no new Helm revision, and no object on the cluster gets another resourceVersion."""
+    """A second run makes no new Helm revision, and no object on the cluster gets another resourceVersion.
+
+    It asks for every panel again, and waits for none.
+    """
     before = settled(installed.api)
 
-    done = installed.kvobs("install")
+    done = installed.kvobs("install", prove=True)
 
     assert "Steps (nothing to change)" in done.stdout
+    assert "panels lit" in done.stdout
+    assert "wait for data" not in done.stderr
     after = snapshot(installed.api)
     assert versions(after) == versions(before)
     assert installed.revisions() == [f"sh.helm.release.v1.{RELEASE}.v1"]
+
+
+def test_a_second_install_asks_nothing_twice(installed: Installed) -> None:
+    """What a proof adds to its requests is what panels ask Prometheus, Grafana's own test of its source, and events."""
+    settings = [installed.settings(verify=verify) for verify in (False, True)]
+    without, proved = (requests(each, lambda told, cluster: kvobs.install(told, cluster=cluster)) for each in settings)
+    more = proved - without
+
+    assert sum(without.values()) < 40
+    assert without - proved == Counter()
+    assert set(more) == {("get", "services (proxy)"), ("list", "events")}
+    assert not [what for what in proved if is_change(*what)]
+
+
+def test_what_is_broken_ends_with_1(installed: Installed, tmp_path: Path) -> None:
+    """Stopped while it waits for data, exit 130, all that was installed stays; what stays dark is named, and is exit 1.
+
+    The next run goes on where it stopped.
+    """
+    panel = {"type": "stat", "title": "Gone", "targets": [{"expr": "vllm:gone_total", "refId": "A"}]}
+    board = {
+        "uid": "gone",
+        "title": "Gone",
+        "panels": [{**panel, "id": 1, "gridPos": {"h": 4, "w": 4, "x": 0, "y": 0}}],
+    }
+    (tmp_path / "gone.json").write_text(json.dumps(board))
+    asked = ("--dashboard", tmp_path / "gone.json")
+    running = Running("install", *installed.chart, *asked, env=installed.environment)
+    running.until("wait for data")
+    running.process.send_signal(signal.SIGINT)
+    code = running.end()
+    settings = installed.settings(dashboards=(str(tmp_path / "gone.json"),))
+    preparation = Preparation(settings, None, None)
+    found = preparation.prepared()
+    leases = installed.api.list("coordination.k8s.io/v1", "Lease", NAMESPACE)
+
+    assert code == 130, running.said
+    assert ("ConfigMap", NAMESPACE, "kvobs-dashboard-gone") in snapshot(installed.api)
+    assert [each for each in leases if each["metadata"]["name"].startswith("kvobs")] == []
+    # Once data has had its time: no parent tells how much of it is left.
+    report, notes = prove(
+        preparation.cluster, found.plan.target, settings, progress=Silent(), seen=found.seen, parent=None
+    )
+    preparation.cluster.close()
+    assert report is not None
+    assert notes == ()
+    assert (report.counts["broken"], report.exit_code) == (1, 1)
+    (cause,) = (each for each in report.causes if each.finding.severity == "broken")
+    assert (cause.finding.cause, [each.panel for each in cause.panels]) == ("KVO-510", ["Gone"])
+    assert cause.finding.fix
+    done = installed.kvobs("install", prove=True)
+    assert f"ConfigMap {NAMESPACE}/kvobs-dashboard-gone" in done.stdout
+    assert "panels lit" in done.stdout
 
 
 def test_a_loop_that_runs(installed: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
     """The library can be called inside a running event loop, and gives the report as a value."""
     monkeypatch.setenv("SSL_CERT_FILE", installed.environment["SSL_CERT_FILE"])
     before = settled(installed.api)
-    _, ref, _, version = installed.chart
-    settings = kvobs.Settings(
-        kubeconfig=str(installed.bed.kubeconfig),
-        helm=str(installed.bed.helm()),
-        chart=ref,
-        chart_version=version,
-    )
+    settings = installed.settings()
 
     async def script() -> kvobs.InstallReport:
         return kvobs.install(settings)

@@ -32,3 +32,23 @@ def test_an_end_leaves_no_connection(monkeypatch: pytest.MonkeyPatch, caplog: py
 
     assert left == []
     assert caplog.records == []
+
+
+def test_a_client_that_goes(caplog: pytest.LogCaptureFixture) -> None:
+    """A connection whose client has gone is served on until its server has noticed, and not collected before."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder, socket.create_server(("127.0.0.1", 0)) as server:
+        network = Network(Path(folder) / "n.sock")
+        network.route("10.1.0.1", 80, server.getsockname())
+        for _ in range(8):
+            with socket.create_connection(("127.0.0.1", network.port)) as client:
+                client.sendall(b"CONNECT 10.1.0.1:80 HTTP/1.1\r\n\r\n")
+                assert client.recv(1024).startswith(b"HTTP/1.1 200")
+            served, _ = server.accept()
+            with served:
+                assert served.recv(1) == b""  # the client's end has arrived; nobody has said anything back
+                gc.collect()
+                served.sendall(b"late")
+        network.close()
+    gc.collect()
+
+    assert caplog.records == []

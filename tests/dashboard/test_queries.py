@@ -1,5 +1,6 @@
 """What the panels of a dashboard ask, once their variables have values."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from kvobs.dashboard.board import Query, Resolved, Unasked, Value, Window
 from kvobs.dashboard.boards import board_of
 from kvobs.dashboard.interpolation import names_in
 from kvobs.dashboard.jsontext import read_json
-from kvobs.dashboard.queries import panel_queries
+from kvobs.dashboard.queries import MOST_DRAWINGS, panel_queries
 from kvobs.errors import DocumentError
 
 CORPUS = Path(__file__).parents[3] / "shared" / "dashboards"
@@ -185,6 +186,26 @@ def test_repeats():
     assert exprs(found[6]) == ['u{h=~".*",g=~"(0|1)"}']
     assert {name: value.values for name, value in found[4].scope.items()} == {"host": ("h2",), "gpu": ("1",)}
     assert found[7].scope == {}
+
+
+def test_repeats_without_end():
+    """Of a panel that is repeated a great many times the first repeats are asked, the rest is told, and others stay."""
+    scope = {
+        "pod": Value(values=tuple(map(str, range(3000))), multi=True),
+        "host": Value(values=("a", "b"), multi=True),
+    }
+    row = {"type": "row", "title": "On $host", "repeat": "host"}
+
+    found = drawn(
+        row, panel({"expr": "u"}, title="Of $pod", repeat="pod"), panel({"expr": "v"}, title="V"), scope=scope
+    )
+
+    titles = Counter(each.title for each in found if not each.title.startswith("Of "))
+    asked = [each for each in found if each.title.startswith("Of ")]
+    assert len(asked) == MOST_DRAWINGS + 1
+    assert asked[-1].title == "Of $pod"
+    assert "1,000 repeats are asked" in asked[-1].asked[0][1].why
+    assert titles == {"V": 2}
 
 
 def test_filters():

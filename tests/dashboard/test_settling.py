@@ -124,3 +124,10 @@ def test_empty_is_what_finds_nothing():
     }
 
     assert names_of_empty(scope) == {"none", "all of none"}
+
+
+def test_a_long_chain():
+    """A chain of a great many variables is put in order, the last that the dashboard lists first."""
+    variables = [Variable(name=f"v{n}", type="custom", query=f"x$v{n + 1}") for n in range(3000)]
+
+    assert [each.name for each in in_order(variables)] == [f"v{n}" for n in reversed(range(3000))]

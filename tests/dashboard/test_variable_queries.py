@@ -57,6 +57,25 @@ def test_numbers_have_no_exponent(value, text):
     assert number_text(value) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "harmful"),
+    [
+        ("/^(([a-z:_])+)+$$/", True),
+        ("/((a+)b)*/", True),
+        ("/(a{2,})+/", True),
+        ("/^(x|xx)*$/", True),
+        ("/(a+)?b/", False),
+        ("/([a-z]+)-(b+)/", False),
+        ("/(ab)+/", False),
+        ("/[(+*]+\\)+/", False),
+        ("/(?<text>x+)(?:y|z)/", False),
+    ],
+)
+def test_a_regex_that_may_take_for_ever(text, harmful):
+    """A regex whose repetitions stand in one another is not tried, and one that only looks so is."""
+    assert (js_regex(text) is None) == harmful
+
+
 @pytest.mark.parametrize("text", ["/(a|[/", "/a", "*", "/(?<x>a)(?<x>b)/", "/a{99999999999999999999}/", "/a/x"])
 def test_what_is_no_regular_expression_is_told(text):
     """A regex that cannot be read is no exception."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -127,10 +128,21 @@ def _scene(case: Case, prometheus: Prometheus) -> Scene:
 
 def _boards(case: Case) -> tuple[LoadedBoard, ...]:
     read = [
-        read_board(path.read_bytes(), source=path.name, edit=f"$EDITOR {path.name}", way="file")
+        read_board(_text(case, path), source=path.name, edit=f"$EDITOR {path.name}", way="file")
         for path in sorted(case.folder.glob("dashboard*.json"))
     ]
     return tuple(with_clashes(read))
+
+
+def _text(case: Case, path: Path) -> str:
+    """A dashboard's text, made larger where the case says so: a file of that size is none to keep here."""
+    text = path.read_text()
+    document = json.loads(text) if path.name in case.expected.get("padded", {}) else None
+    if document is None:
+        return text
+    for number in range(case.expected["padded"][path.name]):
+        document["panels"].append({"type": "text", "title": f"Text {number}", "options": {"content": "x" * 1000}})
+    return json.dumps(document)
 
 
 class _Told:

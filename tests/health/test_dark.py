@@ -9,6 +9,7 @@ import pytest
 from kvobs.health.causes import CAUSES
 from kvobs.health.verdict import PanelVerdict
 
+from ..prometheus_server import Binary
 from .dark import Case, cases, judged
 
 
@@ -29,10 +30,21 @@ def as_expected(verdict: PanelVerdict | None, expected: dict[str, Any]) -> dict[
     return actual
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
-def test_verdicts(case: Case) -> None:
+def on_the_old_server() -> list[Case]:
+    """Of each cause the first case that an old Prometheus can hold, and every fourth healthy one."""
+    able = [case for case in cases() if "since_3" not in case.expected]
+    firsts = {case.folder.parent.name: case for case in reversed(able)}
+    return [*firsts.values(), *[case for case in able if case.folder.parent.name == "healthy"][1::4]]
+
+
+@pytest.mark.parametrize(
+    ("case", "binary"),
+    [*((case, "3") for case in cases()), *((case, "2.42") for case in on_the_old_server())],
+    ids=lambda each: each.name if isinstance(each, Case) else each,
+)
+def test_verdicts(case: Case, binary: Binary) -> None:
     """Every panel has the state and the cause that the case says."""
-    boards = judged(case)
+    boards = judged(case, binary)
     verdicts = {panel.title: panel for board in boards for panel in board.panels}
     expected = case.expected["panels"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kvobs.health.evidence import SelectorEvidence
-from kvobs.health.labels import any_fits, fits, label_finding, twins
+from kvobs.health.label_matchers import any_fits, fits, twins
+from kvobs.health.labels import label_finding
 from kvobs.health.promql import Matcher, Selector
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -97,6 +98,17 @@ OTHERS = ServerEvidence(names=frozenset({"m", "other"}))
 def test_cause(query: DarkQuery, cause: str) -> None:
     """The first rung that explains it names the cause."""
     assert judge(query).cause == cause
+
+
+@pytest.mark.parametrize(
+    ("begun_s", "step_s", "passing"),
+    [(3606, 15, True), (3659, 15, True), (3700, 15, False), (3700, 120, True), (9e9, 15, False)],
+)
+def test_a_server_that_has_just_begun(begun_s: float, step_s: float, passing: bool) -> None:
+    """A graph ends at a whole step, before the first sample of a new server: the next steps will have it."""
+    query = dark("m", GONE, server=ServerEvidence(server=Server(oldest_s=begun_s)))
+    finding = judge(replace(query, query=replace(query.query, step_s=step_s)))
+    assert (finding.cause, finding.passing) == ("KVO-705", passing)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from kvobs.health.promql import Matcher, Selector, glimpse, parse
+from kvobs.health.glimpse import glimpse
+from kvobs.health.promql import Matcher, Selector, parse
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,24 @@ def test_what_the_parser_does_not_read() -> None:
 
     assert parse(expr) is None
     assert glimpse(expr) == (Selector(name="vllm:foo"), Selector(name="bar"))
+
+
+@pytest.mark.parametrize(
+    "expr", ["-" * 100_000 + "up", "(" * 20_000 + "up" + ")" * 20_000, "up" + " + up" * 20_000, "up" + "^up" * 20_000]
+)
+def test_a_query_that_was_made_to_do_harm(expr: str) -> None:
+    """A query so deep that the parser would take the process with it is one that is not read."""
+    assert parse(expr) is None
+
+
+def test_a_large_query() -> None:
+    """A query of many parts is read, whatever stands in its texts."""
+    expr = " or ".join(f'sum by (a) (rate(m{n}{{a!="((((----"}}[5m]))' for n in range(70))
+
+    parsed = parse(expr)
+
+    assert parsed is not None
+    assert len(parsed.selectors) == 70
 
 
 def test_a_matcher_is_written_as_promql() -> None:

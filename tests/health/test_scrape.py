@@ -86,6 +86,7 @@ def test_case(name: str) -> None:
     assert finding is not None
     assert finding.cause == expected["cause"], finding
     assert finding.severity == expected.get("severity", CAUSES[finding.cause].severity)
+    assert finding.passing is expected.get("passing", False)
     assert [words for words in expected["said"] if words not in finding.said] == [], finding.said
     assert [words for words in expected.get("fix", ()) if words not in finding.fix] == [], finding.fix
     assert "hunter2" not in str(finding)

@@ -9,6 +9,7 @@ import pytest
 
 from kvobs.dashboard.boards import board_of
 from kvobs.health.emptiness import emptied
+from kvobs.health.remedy import steps
 from kvobs.health.static import missing_in, static_verdict
 from kvobs.health.verdict import Finding, PanelVerdict
 from kvobs.health.versions import version
@@ -151,11 +152,32 @@ def test_the_worst_cause_of_a_dark_panel_counts() -> None:
     assert panel.finding.cause == "KVO-504"
 
 
-def test_the_fix_is_a_command() -> None:
-    """An exact rename is mended by a command that names the file and the version."""
-    (panel,) = panels("vllm:gpu_cache_usage_perc")
-    assert panel.finding is not None
-    assert "kvobs verify --static 'a b.json' --vllm-version 0.32.0 --rewrite" in panel.finding.fix
+@pytest.mark.parametrize(
+    ("name", "running", "cause", "command", "words"),
+    [
+        ("vllm:gpu_cache_usage_perc", "0.32.0", "KVO-502", True, "Ask vllm:kv_cache_usage_perc"),
+        ("vllm:gpu_cache_usage_perc", "0.11.2", "KVO-503", True, "--show-hidden-metrics-for-version=0.10"),
+        ("vllm:gpu_prefix_cache_hit_rate", "0.32.0", "KVO-504", False, "/ rate(vllm:prefix_cache_queries_total[5m])"),
+        ("vllm:num_requests_swapped", "0.32.0", "KVO-504", False, "Take the query out of the panel, or accept"),
+        (
+            "vllm:kv_cache_usage_perc",
+            "0.8.5",
+            "KVO-505",
+            False,
+            "vLLM 0.9.2 or newer, or load the dashboard's revision",
+        ),
+    ],
+)
+def test_the_fix_is_a_command_where_there_is_one(
+    name: str, running: str, cause: str, command: bool, words: str
+) -> None:
+    """An exact rename is mended by a command that names the file and the version; all else says what a person does."""
+    finding = missing_in(name, version(running), source="'a b.json'")
+    assert finding is not None
+    assert finding.cause == cause
+    assert words in finding.fix
+    commands = [each.text for each in steps(finding.fix) if each.command]
+    assert commands == ([f"kvobs verify --static 'a b.json' --vllm-version {running} --rewrite"] if command else [])
 
 
 def test_one_cause_a_metric() -> None:

@@ -58,6 +58,15 @@ def test_nothing_is_drawn_over_where_no_terminal_is(quiet: bool) -> None:
     assert stream.getvalue() == ""
 
 
+def test_a_title_that_would_move_the_cursor() -> None:
+    """What a step works on may be called by anybody: it is shown without what a terminal would obey."""
+    stream = io.StringIO()
+
+    Lines(stream).state("dashboard \x1b[2J\x07GPU\r\n\ud800")
+
+    assert stream.getvalue() == "  dashboard ?[2J?GPU ?\n"
+
+
 def test_a_long_count_is_told_by_its_quarters() -> None:
     """Of 100 lines that differ in a number only, a log gets the five that say how far it is."""
     stream = io.StringIO()

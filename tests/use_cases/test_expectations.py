@@ -126,3 +126,11 @@ def test_a_file_that_cannot_be_read_is_wrong_usage(tmp_path: Path, content: byte
         path.write_bytes(content)
     with pytest.raises(UsageError, match=f"--expect:? {path}.* ?{said}"):
         load_expectations(str(path))
+
+
+def test_the_entry_that_the_readme_shows() -> None:
+    """It is one, as it stands there."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    section = readme.partition("### Every panel is lit")[2].partition("\n### ")[0]
+    (entry,) = parse_expectations(section.partition("```yaml\n")[2].partition("```")[0], where="README.md")
+    assert (entry.dashboard, entry.panel, entry.cause) == ("vLLM serving", "Speculative*", "KVO-506")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kvobs.adapters.discovery import Discovery, Resource
-from kvobs.errors import Forbidden
+from kvobs.errors import ApiError, Forbidden
 from kvobs.use_cases.one_look import OneLook
 
 SERVED = Resource(kind="Service", version="v1", plural="services", namespaced=True, verbs=frozenset())
@@ -46,6 +46,13 @@ class Asked:
         self.questions.append((kind, name, namespace))
         return next((each for each in self.objects if each["metadata"]["name"] == name), None)
 
+    def proxy_get(self, namespace: str, service: str, port: str | int, path: str) -> tuple[int, bytes]:
+        """Answer with the path, unless the Service is gone."""
+        self.questions.append(("proxy", namespace, service, port, path))
+        if service == "gone":
+            raise ApiError("no endpoint", status=503)
+        return 200, path.encode()
+
 
 def names(found: list[Any]) -> list[str]:
     """Return the names of objects."""
@@ -65,6 +72,20 @@ def test_whole_lists_answer_for_their_parts() -> None:
     assert seen.get("Service", "b", "m") == obj("b")
     assert seen.get("Service", "b", "n") is None
     assert cluster.questions == [("Service", None, None)]
+
+
+def test_a_page_of_a_service_is_asked_for_once() -> None:
+    """What a Service answered is remembered by its path; what it did not answer is asked again."""
+    cluster = Asked()
+    seen = OneLook(cluster)  # type: ignore[arg-type]
+    for path in ("/a", "/a", "/b"):
+        assert seen.proxy_get("m", "grafana", 80, path) == (200, path.encode())
+    for _ in range(2):
+        with pytest.raises(ApiError):
+            seen.proxy_get("m", "gone", 80, "/a")
+
+    services = [question[2] for question in cluster.questions]
+    assert services == ["grafana", "grafana", "gone", "gone"]
 
 
 def test_parts_are_remembered_as_they_were_asked_for() -> None:

@@ -10,13 +10,16 @@ from typing import Any, cast
 import pytest
 
 from kvobs.adapters.cluster import Cluster
+from kvobs.dashboard.board import Query
 from kvobs.errors import Forbidden, KvobsError, Unanswered
+from kvobs.health.answers import NoAnswer, Refused, Result
 from kvobs.health.verdict import BoardVerdict, PanelVerdict
 from kvobs.settings import Settings, Verification
 from kvobs.stack.applyset import Record
 from kvobs.stack.facts import Object
 from kvobs.stack.notes import Note
 from kvobs.stack.target import Target
+from kvobs.use_cases.install import InstallReport
 from kvobs.use_cases.one_look import OneLook
 from kvobs.use_cases.progress import Silent
 from kvobs.use_cases.prove import DATA_LIMIT_S, prove
@@ -77,6 +80,19 @@ class Verifying:
         return self.answer
 
 
+@dataclass
+class OneAnswer:
+    """A Prometheus that answers everything alike."""
+
+    answer: Result | Refused | NoAnswer = field(default_factory=lambda: Result(type="vector"))
+    asked: list[str] = field(default_factory=list)
+
+    def query(self, query: Query) -> Result | Refused | NoAnswer:
+        """Answer."""
+        self.asked.append(query.expr)
+        return self.answer
+
+
 def parent(*ages_s: float) -> Object:
     """Return an ApplySet parent that was written so long ago."""
     times = [datetime.fromtimestamp(NOW_S - age_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for age_s in ages_s]
@@ -86,7 +102,8 @@ def parent(*ages_s: float) -> Object:
 def proved(verifying: Verifying, target: Target = TARGET, **how: Any) -> tuple[VerifyReport | None, tuple[Note, ...]]:
     """Return what is proved at the end of an install."""
     settings = Settings(context="there", kubeconfig="k.yaml")
-    return prove(NOBODY, target, settings, progress=Silent(), ask=verifying, clock=lambda: NOW_S, **how)
+    how = {"asked": OneAnswer(), "ask": verifying} | how
+    return prove(NOBODY, target, settings, progress=Silent(), clock=lambda: NOW_S, **how)
 
 
 def test_what_is_verified() -> None:
@@ -154,6 +171,9 @@ class Unproved:
     answer: VerifyReport | KvobsError = LIT
     target: Callable[[Target], Target] = lambda target: target
     asked: bool = True
+    """Whether verify is asked."""
+    reached: NoAnswer | None = None
+    """Why Prometheus is not."""
 
 
 UNPROVED = [
@@ -162,6 +182,12 @@ UNPROVED = [
         ("No Grafana has kvobs' dashboards", "kvobs verify dcgm vllm two-lenses"),
         target=lambda target: replace(target, grafana=None),
         asked=False,
+    ),
+    Unproved(
+        "no way to it",
+        ("could not be asked: eve may not get services/proxy; an administrator can give it",),
+        asked=False,
+        reached=NoAnswer(said="eve may not get services/proxy", hint="an administrator can give it", denied=True),
     ),
     Unproved(
         "nothing loaded",
@@ -190,8 +216,41 @@ UNPROVED = [
 def test_where_data_cannot_be_proved(case: Unproved) -> None:
     """It is a note with what next, no failure: what was installed stands."""
     verifying = Verifying(case.answer)
-    found, (note,) = proved(verifying, case.target(TARGET))
+    prometheus = OneAnswer(case.reached or Result(type="vector"))
+    found, (note,) = proved(verifying, case.target(TARGET), asked=prometheus)
     assert (found, note.id) == (None, "not-verified")
     for words in case.says:
         assert words in note.text
     assert bool(verifying.told) is case.asked
+    assert len(prometheus.asked) <= 1
+
+
+@pytest.mark.parametrize(
+    ("verified", "code"),
+    [
+        (None, 0),
+        (LIT, 0),
+        (report(panel("Requests", NO_TRAFFIC)), 0),
+        (report(panel("Requests", UNASKED), panel("KV cache")), 0),
+        (report(panel("Requests", NO_TARGET)), 1),
+    ],
+    ids=["not verified", "lit", "dark", "partly unknown", "broken"],
+)
+def test_how_an_install_ends(verified: VerifyReport | None, code: int) -> None:
+    """A broken panel is exit 1; what is only not known, or has no data yet, is none."""
+    installed = InstallReport(
+        server_version="v1.36.3",
+        namespace="kvobs",
+        stack="reused",
+        prometheus="mon/k8s",
+        grafana="mon/grafana",
+        datasource="prom-uid",
+        steps=(),
+        dashboards=(),
+        refused=(),
+        notes=(),
+        access=None,
+        ready=True,
+        verified=verified,
+    )
+    assert installed.exit_code == code

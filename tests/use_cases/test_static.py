@@ -59,6 +59,18 @@ def test_a_folder(folder: Path) -> None:
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_what_is_accepted(folder: Path, tmp_path: Path) -> None:
+    """`--expect` holds here as it does with a server: what it names fails nothing, what it names in vain is said."""
+    expect = tmp_path / "expect.yaml"
+    expect.write_text(
+        "[{dashboard: old, panel: '*', reason: it is replaced}, {dashboard: New, panel: usage, reason: x}]"
+    )
+    sources = (str(folder / "old.json"), str(folder / "new.json"))
+    report = static(StaticSettings(sources=sources, vllm_version="0.32.0", expect=str(expect)))
+    assert (report.exit_code, report.verdicts.causes) == (0, ())
+    assert report.verdicts.unmet == (f"{expect}, entry 2: 'usage' is lit; the entry can go",)
+
+
 def test_an_older_server(folder: Path) -> None:
     """The same dashboards are judged the other way round on an older version."""
     assert states(run(folder, version="v0.8.2")) == {"New": ["broken"], "Old": ["lit", "lit"]}

@@ -17,6 +17,7 @@ from kvobs.dashboard.boards import board_of
 from kvobs.errors import Unanswered, UsageError
 from kvobs.health.loading import LoadedBoard
 from kvobs.settings import Settings
+from kvobs.stack.applyset import ID_LABEL, PART_OF_LABEL, Record, parent
 from kvobs.stack.facts import Object
 from kvobs.stack.grafana_operator import DASHBOARD_KIND
 from kvobs.stack.objects import kind_of
@@ -40,13 +41,13 @@ def config_map(name: str, files: dict[str, Any], *, namespace: str = "mon", labe
 
 
 def boards_on(
-    *objects: Object, parts: tuple[str, ...] = ("grafana",), denied: tuple[str, ...] = ()
+    *objects: Object, parts: tuple[str, ...] = ("grafana",), denied: tuple[str, ...] = (), own: bool = False
 ) -> list[LoadedBoard]:
     """Return what verify looks at on a cluster with these objects and parts."""
     there = [each for part in parts for each in yaml.safe_load_all((PARTS / f"{part}.yaml").read_text()) if each]
     there += objects
     cluster = Listed(there, frozenset({*BUILT_IN, *map(kind_of, there), DASHBOARD_KIND}), frozenset(denied))
-    return boards_to_verify(Settings(), cluster=cluster, facts=look(cluster, Settings()))
+    return boards_to_verify(Settings(), cluster=cluster, facts=look(cluster, Settings()), own=own)
 
 
 def causes(boards: list[LoadedBoard]) -> dict[str, list[str]]:
@@ -81,6 +82,17 @@ def test_what_the_sidecar_does_not_see() -> None:
         "mon/other[c.json]": ["KVO-104"],
     }
     assert "kubectl -n mon label configmap vllm-dashboard grafana_dashboard=1" in found[1].findings[0].fix
+
+
+def test_kvobs_own() -> None:
+    """Kvobs' own alone are those that its install loaded; that another one has their uid is still told."""
+    record = parent("kvobs", "mon", refs=(), record=Record())
+    mine = config_map("mine", {"m.json": dashboard("m")})
+    labels = {**mine["metadata"]["labels"], PART_OF_LABEL: record["metadata"]["labels"][ID_LABEL]}
+    mine = {**mine, "metadata": {**mine["metadata"], "labels": labels}}
+    twin, unseen = config_map("twin", {"t.json": dashboard("m")}), config_map("dashboards", {"u.json": {}}, labels={})
+
+    assert causes(boards_on(record, mine, twin, unseen, own=True)) == {"mon/mine[m.json]": ["KVO-105"]}
 
 
 def test_two_that_meet() -> None:

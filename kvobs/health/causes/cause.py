@@ -21,6 +21,7 @@ class Cause:
     evidence: str
     """How it is recognised, in one sentence."""
     fix: str
-    """What mends it; words in capitals stand for the concrete names. "" where there is nothing to mend."""
+    """What mends it, a step a line as in `Finding.fix`; words in capitals stand for the concrete names. "" where there
+    is nothing to mend."""
     explanation: str
     """What `kvobs explain` says about it: several paragraphs, an empty line between them."""

@@ -11,7 +11,7 @@ DASHBOARDS = (
         severity="broken",
         sentence="The dashboard's text is no JSON, so Grafana loads nothing of it.",
         evidence="The text that the sidecar would write into its folder does not parse; the line and column are named.",
-        fix="kubectl -n NAMESPACE edit configmap NAME  (or mend FILE at the line and column named, and apply it again)",
+        fix="kubectl -n NAMESPACE edit configmap NAME   # or mend FILE at the place named, and apply it again",
         explanation="""\
 Grafana reads each provisioned file whole. One brace too many, a trailing comma or a template that was left \
 unrendered makes the file invalid, and the dashboard is absent from the list: no panel says "No data", because \
@@ -46,8 +46,8 @@ classic form, which every way of loading takes.""",
         sentence="The dashboard is larger than the object that would carry it may be.",
         evidence="The document's bytes exceed what a ConfigMap may hold (1 MiB), or what a client-side apply may note "
         "down (262,144 bytes).",
-        fix="kvobs install --dashboard FILE  (compact JSON, one ConfigMap each, server-side apply), or split the "
-        "dashboard",
+        fix="kvobs install --dashboard FILE   # compact JSON, one ConfigMap each, server-side apply\n"
+        "Or split the dashboard",
         explanation="""\
 A ConfigMap holds at most 1 MiB. A plain `kubectl apply` also copies the whole object into an annotation, which \
 may hold 262,144 bytes: larger dashboards are rejected though the ConfigMap would be small enough.
@@ -78,8 +78,8 @@ let the sidecar look everywhere (`grafana.sidecar.dashboards.searchNamespace: AL
         severity="broken",
         sentence="Two dashboards have the same uid, or the same title in one folder, and Grafana keeps one of them.",
         evidence="Another loaded dashboard has the same uid, or the same title in the same folder.",
-        fix="Give one of the two another `uid` (and title), or take one away: kubectl -n NAMESPACE delete configmap "
-        "NAME",
+        fix="Give one of the two another `uid` (and title), or take one away:\n"
+        "kubectl -n NAMESPACE delete configmap NAME",
         explanation="""\
 A uid names one dashboard in all of Grafana. When two files carry the same one, Grafana refuses to write for the \
 whole provider, since it cannot say which is meant: the second dashboard does not appear, and later changes to \

@@ -31,7 +31,7 @@ Either scrape without escaping, or use the spelling that is stored in the query.
         severity="broken",
         sentence="The running version has this metric under another name.",
         evidence="The metric's history says that it was replaced, and the server has the new name.",
-        fix="kvobs verify --static FILE --vllm-version VERSION --rewrite  (or ask for NEW in the query)",
+        fix="kvobs verify --static FILE --vllm-version VERSION --rewrite   # or ask for NEW in the query",
         explanation="""\
 vLLM renamed several metrics over the years, and dashboards outlive them: `gpu_cache_usage_perc` became \
 `kv_cache_usage_perc`, the prefix cache counters lost their `gpu_`, time per output token split in two. The DCGM \

@@ -13,8 +13,8 @@ SCRAPING = (
         evidence="Monitors that select the servers' Services or pods are absent, or their labels or namespace do "
         "not fit "
         "the Prometheus object's selectors.",
-        fix="kvobs install  (applies monitors with the labels that it wants), or: kubectl -n NAMESPACE label KIND "
-        "NAME LABEL=VALUE",
+        fix="kvobs install   # applies monitors with the labels that it wants\n"
+        "kubectl -n NAMESPACE label KIND NAME LABEL=VALUE   # does as well",
         explanation="""\
 The Prometheus object chooses its monitors by label (`serviceMonitorSelector`, `podMonitorSelector`) and by \
 namespace. A monitor that does not fit is ignored: no error, no event, no target.
@@ -32,7 +32,7 @@ kvobs reads the selector from the live Prometheus object, and names the label th
         severity="broken",
         sentence="The Prometheus Operator refuses the monitor, and leaves it out of the configuration.",
         evidence="A Warning event about the monitor (InvalidConfiguration) in the operator's own words.",
-        fix="kubectl -n NAMESPACE describe KIND NAME  (then mend what the event says)",
+        fix="kubectl -n NAMESPACE describe KIND NAME   # then mend what the event says",
         explanation="""\
 The operator checks each monitor before it writes Prometheus' configuration. A Secret that it names and that is \
 not there, a relabelling that is not valid, or access to files that the Prometheus object forbids make it drop \
@@ -47,7 +47,7 @@ log.""",
         severity="broken",
         sentence="The monitor is read, but no Service or pod fits its selector in the namespaces where it looks.",
         evidence="The monitor's label selector, within its namespaceSelector, fits no Service (PodMonitor: no pod).",
-        fix="kubectl -n NAMESPACE label service NAME LABEL=VALUE  (or set the monitor's selector or namespaceSelector)",
+        fix="kubectl -n NAMESPACE label service NAME LABEL=VALUE   # or set the monitor's selector, namespaceSelector",
         explanation="""\
 A ServiceMonitor selects Services by their labels, not by the pods' labels, and in its own namespace unless \
 `namespaceSelector` says otherwise. The install looks clean: the monitor is there, Prometheus reads it, and no \
@@ -63,7 +63,7 @@ is no suitable Service at all, a PodMonitor selects the pods themselves.""",
         sentence="The monitor names a port that the selected Service (or pod) does not have.",
         evidence="The endpoint's `port` is none of the selected Service's port names, and its `targetPort` no port of "
         "its pods.",
-        fix="kubectl -n NAMESPACE edit KIND NAME  (set the endpoint's port to PORT)",
+        fix="kubectl -n NAMESPACE edit KIND NAME   # set the endpoint's port to PORT",
         explanation="""\
 In a ServiceMonitor `port` is the name of a port of the Service, not a number and not the container's port name. \
 The DCGM exporter's Service calls it `gpu-metrics` when the GPU Operator made it, and `metrics` when its own \

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from ...health.causes import CAUSES
 from ...use_cases.verify_report import CauseGroup, VerifyReport, shown
-from ..verify import name_of, reach_of, unaccepted
+from ..verify import name_of, reach_of
 from .markup import Markup, joined, tag
 from .pieces import evidence, fix, mark, named, state_class
 
@@ -21,7 +21,7 @@ Link = tuple[str, str, str]
 
 def causes_section(report: VerifyReport) -> Markup:
     """Return what is to be mended, worst first, then what lights most."""
-    groups = [each for each in unaccepted(report) if shown(each.finding.severity, report.min_severity)]
+    groups = [each for each in report.causes if shown(each.finding.severity, report.min_severity)]
     if not groups:
         return Markup()
     dark, partly = _links(report)

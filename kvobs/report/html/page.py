@@ -108,7 +108,7 @@ def _header(report: VerifyReport) -> Markup:
         tag("h1", "kvobs verify"),
         tag("p", totals(report), class_=f"sum exit-{report.exit_code}"),
         tag("ul", *tiles, class_="tiles", aria_label="Panels by state"),
-        tag("p", asked, " ", about, class_="quiet") if report.end_s or report.boards else "",
+        tag("p", asked, " ", about, class_="quiet") if report.boards else "",
     )
 
 

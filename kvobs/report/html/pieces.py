@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...health.remedy import Step, steps
 from ...health.verdict import Finding, State
 from ..verify import title_of
 from .markup import Markup, joined, tag
@@ -49,10 +50,17 @@ def named(finding: Finding) -> Markup:
 
 
 def fix(finding: Finding) -> Markup:
-    """What mends it, to be copied."""
+    """What mends it: sentences to be read, commands to be copied, one by one."""
     if not finding.fix:
         return tag("p", "There is nothing to mend.", class_="quiet")
-    return tag("div", tag("pre", tag("code", finding.fix), dir="ltr"), class_="fix")
+    return joined(*map(_step, steps(finding.fix)))
+
+
+def _step(step: Step) -> Markup:
+    if not step.command:
+        return tag("p", step.text, dir="auto", class_="said")
+    remark = tag("p", step.remark, dir="auto", class_="quiet") if step.remark else ""
+    return joined(tag("div", tag("pre", tag("code", step.text), dir="ltr"), class_="fix"), remark)
 
 
 def evidence(finding: Finding) -> Markup:

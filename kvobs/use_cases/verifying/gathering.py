@@ -17,17 +17,16 @@ from ...health.evidence import (
     ServerEvidence,
     VariableEvidence,
 )
-from ...health.gpu_fields import MIG_DROPS, PROFILING
-from ...health.labels import any_fits, fits, twins
+from ...health.glimpse import glimpse
+from ...health.gpu_fields import DCGM, MIG_DROPS, PROFILING
 from ...health.losses import counts
-from ...health.promql import Matcher, Part, Selector, glimpse, parse
+from ...health.promql import Matcher, Part, Selector, parse
 from ...health.scrape_kinds import family_of
 from ...health.spellings import prefix_of
 from .seam import Asked
+from .selector_evidence import selector_evidence
 from .spans import Span, span_of
 
-_MOST_SETS = 500
-"""Label sets of a metric that are looked at."""
 _MOST_PARTS = 12
 _SPACING_S = 3600.0
 """How far back samples are looked at, to tell how far apart they are."""
@@ -35,7 +34,7 @@ _FEW_SERIES = 300
 _SPACING_OF_MANY_S = 600.0
 _LONGER = 4
 """A window is lengthened by so much at least, to see whether it was too short."""
-_DCGM = '{__name__=~"DCGM_.+"}'
+_DCGM = f'{{__name__=~"{DCGM}.+"}}'
 _KNOWN_FAMILIES = '{__name__=~"(ray_)?vllm[:_].+|sglang[:_].+|llm_d_(router_)?epp_.+|DCGM_.+"}'
 
 
@@ -94,7 +93,7 @@ def gather(
 
 def _looked_at(dark: DarkQuery, asked: Asked) -> DarkQuery:
     selectors = dark.parsed.selectors if dark.parsed is not None else glimpse(dark.query.expr)
-    seen = tuple(_seen(each, dark.query, asked) for each in selectors)
+    seen = tuple(selector_evidence(each, dark.query, asked) for each in selectors)
     dark = replace(dark, selectors=seen)
     ways = dark.parsed.ways if dark.parsed is not None else ()
     if any(all(seen[each].matched for each in way) for way in ways):
@@ -106,49 +105,13 @@ def _all_selectors(dark: DarkQuery) -> list[SelectorEvidence]:
     return [*dark.selectors, *(each for evidence in dark.variables.values() for each in evidence.selectors)]
 
 
-# --- is it there, and do its labels fit ---
-
-
-def _seen(selector: Selector, query: Query, asked: Asked) -> SelectorEvidence:
-    span = span_of(selector, query)
-    wanted = sorted({each.label for each in selector.filters})
-    by = sorted({*wanted, *(twin for label in wanted for twin in twins(label)), *_always(selector)})
-    answer = asked.query(span.ask(f"group by ({', '.join(by)}) ({span.of(selector.metric)})"))
-    if not isinstance(answer, Result):
-        return SelectorEvidence(selector=selector)
-    sets = tuple(dict(each.labels) for each in answer.series[:_MOST_SETS])
-    if not sets:
-        return SelectorEvidence(selector=selector, present=False, matched=False, label_names=frozenset())
-    matched = any_fits(selector.filters, (each.labels for each in answer.series))
-    names = None if matched else _label_names(selector, span, sets, asked)
-    return SelectorEvidence(selector=selector, present=True, matched=matched, label_names=names, label_sets=sets)
-
-
-def _always(selector: Selector) -> tuple[str, ...]:
-    """Labels of a GPU's metric that tell whose `pod` it is."""
-    return ("pod", "exported_pod", "exported_container") if (selector.name or "").startswith("DCGM_") else ()
-
-
-def _label_names(
-    selector: Selector, span: Span, sets: Sequence[Mapping[str, str]], asked: Asked
-) -> frozenset[str] | None:
-    """The metric's labels, where a label that the selector names is not among them."""
-    absent = [
-        each for each in selector.filters if not fits(each, "") and not any(labels.get(each.label) for labels in sets)
-    ]
-    if not absent:
-        return None
-    names = asked.label_names((selector.metric,), span.start_s, span.end_s)
-    return names.values - {"__name__"} if isinstance(names, Names) else None
-
-
 # --- names ---
 
 
 def _named(dark: DarkQuery, absent: Sequence[Selector], asked: Asked) -> DarkQuery:
     """Ask for the names that are there instead of the *absent* ones."""
     span = span_of(absent[0], dark.query)
-    found = asked.metric_names(span.start_s, span.end_s)
+    found = asked.metric_names(*span.looks_at)
     ever = asked.metric_names(None, None)
     names = found.values if isinstance(found, Names) else None
     if any(each.name is None or prefix_of(each.name) or family_of(each.name) for each in absent):
@@ -159,10 +122,10 @@ def _named(dark: DarkQuery, absent: Sequence[Selector], asked: Asked) -> DarkQue
             names = frozenset(others | {each.labels.get("__name__", "") for each in exact.series})
     server = replace(dark.server, names=names, names_ever=ever.values if isinstance(ever, Names) else None)
     if any(each.name in MIG_DROPS for each in absent):
-        labels = asked.label_names((_DCGM,), span.start_s, span.end_s)
+        labels = asked.label_names((_DCGM,), *span.looks_at)
         server = replace(server, dcgm_labels=labels.values if isinstance(labels, Names) else None)
     if any((each.name or "").startswith(PROFILING) for each in absent):
-        models = asked.label_values("modelName", (_DCGM,), span.start_s, span.end_s)
+        models = asked.label_values("modelName", (_DCGM,), *span.looks_at)
         server = replace(server, gpu_models=models.values if isinstance(models, Names) else None)
     return replace(dark, server=server)
 
@@ -171,11 +134,18 @@ def _named(dark: DarkQuery, absent: Sequence[Selector], asked: Asked) -> DarkQue
 
 
 def _parts(dark: DarkQuery, asked: Asked) -> DarkQuery:
-    assert dark.parsed is not None
+    parsed = dark.parsed
+    assert parsed is not None
     matched = {number for number, each in enumerate(dark.selectors) if each.matched}
+    dark = replace(
+        dark,
+        selectors=tuple(
+            replace(each, stopped=_stopped(each, dark.query, dark.server.server, asked)) for each in dark.selectors
+        ),
+    )
     lost: list[Lost] = []
-    for part in dark.parsed.parts[:_MOST_PARTS]:
-        if not part.selectors & matched or any(each.part.selectors <= part.selectors for each in lost):
+    for part in parsed.parts[:_MOST_PARTS]:
+        if (part.selectors and not part.selectors & matched) or any(_is_within(each.part, part) for each in lost):
             continue
         answer = asked.query(replace(dark.query, expr=part.expr))
         if not isinstance(answer, Result):
@@ -194,6 +164,22 @@ def _parts(dark: DarkQuery, asked: Asked) -> DarkQuery:
     )
     dark = replace(dark, selectors=selectors)
     return replace(dark, lost=tuple(_widened(dark, each, asked) for each in lost))
+
+
+def _is_within(part: Part, other: Part) -> bool:
+    """Whether a part is one of those that another is made of, by what they read."""
+    return part.selectors <= other.selectors and bool(part.selectors) is bool(other.selectors)
+
+
+def _stopped(evidence: SelectorEvidence, query: Query, server: Server, asked: Asked) -> bool:
+    """Whether a selector without a window, which has samples until shortly before the range, has none in it."""
+    selector = evidence.selector
+    at_one_moment = query.instant or selector.at is not None
+    between_steps = query.step_s > server.lookback_s
+    if not evidence.matched or at_one_moment or between_steps or selector.window_s is not None or selector.reach_s:
+        return False
+    answer = asked.query(replace(query, expr=f"count({selector.text}{span_of(selector, query).offset})"))
+    return isinstance(answer, Result) and not answer.numbers
 
 
 def _vectors(part: Part) -> tuple[str, ...]:
@@ -266,4 +252,4 @@ def _explained(evidence: VariableEvidence, question: Question | None, query: Que
         has_it = Matcher(question.label, "!=", "")
         selectors = tuple(replace(each, matchers=(*each.matchers, has_it)) for each in selectors)
     in_range = replace(query, instant=False)
-    return replace(evidence, selectors=tuple(_seen(each, in_range, asked) for each in selectors))
+    return replace(evidence, selectors=tuple(selector_evidence(each, in_range, asked) for each in selectors))

@@ -23,6 +23,7 @@ from ...health.panels import panel_verdict, target_verdict, unasked_verdict
 from ...health.sources import Sources
 from ...health.verdict import BoardVerdict, Finding, TargetVerdict
 from ...settings import Verification
+from ...stack.notes import Note
 from ..progress import Progress
 from .asking import Answers
 from .gathering import Unlit, gather, server_evidence
@@ -32,6 +33,9 @@ from .variables import adhoc_filter, settle
 
 NOT_IN_GRAFANA = frozenset({"KVO-101", "KVO-102", "KVO-103", "KVO-104"})
 """Causes by which a dashboard is not loaded at all, so that no panel of it is there to be lit."""
+
+LISTED = 12
+"""Names of variables that a note lists."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +50,7 @@ class Round:
     server: ServerEvidence
     denied: bool = False
     """Whether a right is missing to ask at all, which no wait brings."""
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +92,19 @@ def one_round(scene: Scene, verification: Verification, *, now_s: float, progres
         requests=answers.sent,
         server=server,
         denied=answers.stopped is not None and answers.stopped.denied,
+        notes=tuple(_given_in_vain(verification, drawn)),
     )
+
+
+def _given_in_vain(verification: Verification, drawn: Iterable[_Drawn]) -> Iterator[Note]:
+    """What was told of a variable that no dashboard has: a slip of the pen, mostly."""
+    boards = [one.board for one in drawn if one.board is not None]
+    there = list(dict.fromkeys(each.name for board in boards for each in board.variables))
+    for name in given_variables(verification.variables):
+        if boards and name not in there:
+            listed = f"there are {', '.join(there[:LISTED])}" if there else "there is none"
+            more = f" and {len(there) - LISTED} more" if len(there) > LISTED else ""
+            yield Note("var-unknown", f"--var {name}: no dashboard here has a variable of that name; {listed}{more}")
 
 
 def given_variables(texts: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -163,7 +180,8 @@ def _answering(uid: str, scene: Scene, answers: Answers) -> Asked | NoAnswer:
 def _window(board: Board, verification: Verification, now_s: float) -> Window:
     if verification.start is None and verification.end is None:
         return window_of_board(board, now_s=now_s)
-    return window_of(verification.start or board.time_from, verification.end or board.time_to, now_s=now_s)
+    start, end = verification.start or board.time_from, verification.end or board.time_to
+    return window_of(start, end, now_s=now_s, week_start=board.week_start)
 
 
 def _queries(panels: Iterable[PanelQueries], scene: Scene) -> Iterator[Query]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from ...adapters.cluster import Cluster
-from ...errors import ActionError, Unanswered
+from ...errors import ActionError, KubeconfigError, Unanswered
 from ...health.elsewhere import led_elsewhere, same_server
 from ...health.evidence import ClusterEvidence
 from ...health.loading import LoadedBoard
@@ -78,7 +78,7 @@ def look_at_scene(
     api = _grafana_api(verification, environ, opened)
     alone = reach.url is not None and (verification.sources or api is not None)
     if cluster is None and not alone:
-        cluster = cluster_of(settings)
+        cluster = _cluster(settings)
     facts, prometheus, grafana = None, None, None
     if cluster is not None and not alone:
         if seen is None:
@@ -119,6 +119,14 @@ def look_at_scene(
         cluster=evidence,
         notes=(*notes, *said, *_unread(evidence)),
     )
+
+
+def _cluster(settings: Settings) -> Cluster:
+    try:
+        return cluster_of(settings)
+    except KubeconfigError as error:
+        without = "without a cluster: kvobs verify FILE --prometheus URL"
+        raise KubeconfigError(str(error), hint=f"{error.hint}; {without}" if error.hint else without) from error
 
 
 def _unread(evidence: ClusterEvidence | None) -> Iterable[Note]:

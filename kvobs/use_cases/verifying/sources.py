@@ -106,9 +106,13 @@ def _unread(source: str, error: KvobsError) -> LoadedBoard:
 def _distinct(boards: Iterator[LoadedBoard]) -> list[LoadedBoard]:
     """*boards* without those that were named twice, by their folder too, say."""
     seen: list[LoadedBoard] = []
+    named: dict[tuple[str | None, str | None], list[dict[str, Any]]] = {}
     for board in boards:
-        if board.document is None or all(board.document != each.document for each in seen):
+        # Those that are alike have one name: comparing each with each would take long where there are hundreds.
+        alike = named.setdefault((board.uid, board.title), [])
+        if board.document is None or board.document not in alike:
             seen.append(board)
+            alike.extend([board.document] if board.document is not None else ())
     return seen
 
 

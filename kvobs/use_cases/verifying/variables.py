@@ -169,10 +169,10 @@ class _Settling:
             return _Options(None, answer)
         texts = _texts(question, answer)
         if texts is None:
-            return _Options(None, Refused(kind="bad query", said=f"{question.expr} is no regular expression"))
+            return _Options(None, Refused(kind="bad query", said=_untried(question.expr)))
         options = options_of(texts, regex=regex, sort=variable.sort)
         if options is None:
-            return _Options(None, Refused(kind="bad query", said=f"its regex {regex} is no regular expression"))
+            return _Options(None, Refused(kind="bad query", said=f"its regex {_untried(regex)}"))
         result = answer if isinstance(answer, Result) else _as_result(answer)
         return _Options(options, result, dropped=0 if options else len(texts))
 
@@ -214,6 +214,10 @@ def _texts(question: Question, answer: Result | Names) -> list[str] | None:
     if question.kind == "series":
         return [_series(each) for each in answer.series]
     return [sample_text(_series(each), each.last, each.last_s) for each in answer.series]
+
+
+def _untried(regex: str) -> str:
+    return f"{regex} is no regular expression, or one that may take for ever, and is not tried"
 
 
 def _series(series: Series) -> str:
