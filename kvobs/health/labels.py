@@ -99,11 +99,11 @@ def _label_absent(matcher: Matcher, evidence: SelectorEvidence) -> Finding:
     said += f"; it has `{others[0]}`" if others else ""
     why = why_instead(label, others[0]) if others else ""
     names = sorted(evidence.label_names or ())
-    if others and holds(matcher, others[0], evidence.label_sets):
-        fix = f"In the query: {renamed(matcher, others[0])} instead of {matcher}"
+    values = values_of(others[0], evidence) if others else ""
+    if others and values and not holds(matcher, others[0], evidence.label_sets):
+        fix = f"In the query: filter by `{others[0]}` instead of {matcher}; it is {values}"
     elif others:
-        values = values_of(others[0], evidence)
-        fix = f"In the query: filter by `{others[0]}` instead of {matcher}" + (f"; it is {values}" if values else "")
+        fix = f"In the query: {renamed(matcher, others[0])} instead of {matcher}"
     elif label.startswith("exported_"):
         fix = f"In the query: leave {matcher} out; a GPU that no pod uses has no `{label}`"
     else:

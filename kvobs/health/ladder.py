@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from .answers import NoAnswer, Refused, Result
 from .causes import found
+from .down import down_finding, nothing_up
 from .evidence import DarkQuery, SelectorEvidence, VariableEvidence
-from .label_matchers import any_fits
 from .labels import label_finding
 from .losses import LOOK, loss_finding, no_traffic
 from .metric_names import metric_finding
@@ -107,39 +107,11 @@ def _stopped(dark: DarkQuery) -> Finding | None:
     """What was scraped until shortly before the range, and why it is no more."""
     for each in dark.selectors:
         family = family_of(each.selector.name or "") if each.stopped else None
-        if family is not None:
+        if family is not None and not dark.server.past:
             scrape = scrape_finding(family, dark.cluster, dark.server.targets, dark.server.dropped)
             if scrape is not None:
                 return scrape
     return None
-
-
-def _target_down(dark: DarkQuery) -> Finding | None:
-    """`up == 1` that leaves nothing says that nothing is up."""
-    if not any(each.selector.name == "up" for each in dark.selectors):
-        return None
-    if not any(
-        each.part.name in ("==", ">", ">=", "!=") and _asks_up(each.part.bound, each.part.name) for each in dark.lost
-    ):
-        return None
-    down = [each for each in dark.server.targets or () if each.health == "down"]
-    fitting = [each for each in down if any(_of_target(one, each.labels) for one in dark.selectors)]
-    if not fitting:
-        return None
-    return found(
-        "KVO-406",
-        subject=fitting[0].pool,
-        said=f"Prometheus scrapes {fitting[0].labels.get('job') or fitting[0].pool} in vain: {fitting[0].error}",
-        evidence=tuple(f"{each.labels.get('instance', each.url)}: {each.error}" for each in fitting[:5]),
-    )
-
-
-def _asks_up(bound: str, op: str) -> bool:
-    return (op, bound) in {("==", "1"), (">", "0"), (">=", "1"), ("!=", "0")}
-
-
-def _of_target(evidence: SelectorEvidence, labels: Mapping[str, str]) -> bool:
-    return evidence.selector.name == "up" and any_fits(evidence.selector.filters, (labels,))
 
 
 def _variable_empty(dark: DarkQuery) -> Finding | None:
@@ -186,6 +158,8 @@ def _labels_differ(dark: DarkQuery) -> Finding | None:
     for each in dark.selectors:
         finding = label_finding(each)
         if finding is not None:
+            if (down := down_finding(dark, each)) is not None:
+                return down
             return _no_such_target(each, finding) if each.selector.name == "up" else finding
     return None
 
@@ -260,7 +234,7 @@ RUNGS: tuple[Rung, ...] = (
     _variable_empty,
     _labels_differ,
     _stopped,
-    _target_down,
+    nothing_up,
     _part_lost,
     _all_nan,
     _between_steps,

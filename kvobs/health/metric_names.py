@@ -13,7 +13,7 @@ from .gpu_names import gpu_finding
 from .label_values import ALERTS
 from .patterns import alternatives
 from .promql import Selector
-from .scrape import scrape_finding
+from .scrape import in_vain, scrape_finding
 from .scrape_kinds import KINDS, Family, family_of
 from .spellings import Why, other_spellings, prefix_of
 from .texts import duration
@@ -38,11 +38,13 @@ def metric_finding(dark: DarkQuery, evidence: SelectorEvidence) -> Finding | Non
     if selector.name in ALERTS:
         said = f"no alert is pending or fires in this range: {selector.name} has series only while one does"
         return found("KVO-703", subject="alerts", said=said)
+    then = _at_another_time(dark, selector)
     return (
         _spelled_otherwise(selector.name, names)
+        or (then if dark.server.past else None)
         or (None if family is None else _of_family(dark, selector, family, names))
         or _scraped_in_vain(dark, selector.name)
-        or _at_another_time(dark, selector)
+        or then
         or _recorded(dark, selector.name, names)
         or _never_there(selector.name, names)
     )
@@ -168,13 +170,7 @@ def _scraped_in_vain(dark: DarkQuery, name: str) -> Finding | None:
     down = [each for each in own if each.health == "down"]
     if not down or len(down) < len(own):
         return None
-    error = down[0].error or "it gives no reason"
-    return found(
-        "KVO-406",
-        subject=down[0].pool,
-        said=f"Prometheus scrapes {down[0].labels.get('job') or down[0].pool} in vain: {error}",
-        evidence=tuple(f"{each.labels.get('instance', each.pool)}: {each.error}" for each in down[:5]),
-    )
+    return in_vain(down[0].labels.get("job") or down[0].pool, down)
 
 
 def _at_another_time(dark: DarkQuery, selector: Selector) -> Finding | None:

@@ -89,12 +89,17 @@ def _by_health(kind: ServerKind, own: Sequence[ScrapeTarget]) -> Finding | None:
             evidence=tuple(f"{shown(each.url)}: {each.health}" for each in own[:_MANY]),
         )
         return replace(waiting, severity="dark", passing=True)  # nothing is wrong with it
+    return in_vain(kind.what, down)
+
+
+def in_vain(what: str, down: Sequence[ScrapeTarget]) -> Finding:
+    """Return that targets are down, by the error that most of them have."""
     error, _ = Counter(_error(each) for each in down).most_common(1)[0]
     first = next(each for each in down if _error(each) == error)
     return found(
         "KVO-406",
         subject=first.pool,
-        said=f"Prometheus scrapes {kind.what} {_named(down)} in vain: {error}",
+        said=f"Prometheus scrapes {what} {_named(down)} in vain: {error}",
         fix=_remedy(first, error),
         evidence=tuple(f"{shown(each.url)}: {_error(each)}" for each in down[:_MANY]),
     )

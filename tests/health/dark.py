@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 
@@ -38,6 +39,8 @@ DARK = DATA / "dark"
 VERSION = "v1.36.3"
 NOW_S = 1_767_225_600.0
 """When the cases' dashboards are looked at, unless they say otherwise."""
+_MOST_SERVERS = 4
+"""Servers that are kept running for the cases to come."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +85,45 @@ def cases() -> list[Case]:
     return [Case(folder, yaml.safe_load((folder / "expected.yaml").read_text())) for folder in folders]
 
 
-def judged(case: Case, binary: Binary = "3") -> tuple[BoardVerdict, ...]:
-    """Return the verdict of each dashboard of a case."""
-    with PrometheusServer(binary=binary, om_text=case.series(), flags=case.expected.get("flags", ())) as server:
-        if case.expected.get("away"):
+class Servers:
+    """Servers for cases; those that hold the same share one, since nothing is written. A few are kept."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[object, ...], PrometheusServer] = OrderedDict()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._kept:
+            self._kept.popitem()[1].__exit__()
+
+    def of(self, case: Case, binary: Binary) -> PrometheusServer:
+        """Return a server that runs and holds what the case says."""
+        series, flags = case.series(), tuple(case.expected.get("flags", ()))
+        key = (binary, "".join(series), flags)
+        if key not in self._kept:
+            self._kept[key] = PrometheusServer(binary=binary, om_text=series, flags=flags).__enter__()
+        self._kept.move_to_end(key)
+        while len(self._kept) > _MOST_SERVERS:
+            self._kept.popitem(last=False)[1].__exit__()
+        return self._kept[key]
+
+    def without_one(self, case: Case, binary: Binary) -> str:
+        """Return the address of a server that was stopped."""
+        with PrometheusServer(binary=binary, om_text=case.series()) as server:
             server.stop()
-        prometheus = Prometheus.at(Address(url=server.url), patience_s=0.5)
-        try:
-            found = one_round(_scene(case, prometheus), _verification(case), now_s=case.now_s, progress=Silent())
-        finally:
-            prometheus.close()
-    return found.boards
+            return server.url
+
+
+def judged(case: Case, servers: Servers, binary: Binary = "3") -> tuple[BoardVerdict, ...]:
+    """Return the verdict of each dashboard of a case."""
+    url = servers.without_one(case, binary) if case.expected.get("away") else servers.of(case, binary).url
+    prometheus = Prometheus.at(Address(url=url), patience_s=0.5)
+    try:
+        return one_round(_scene(case, prometheus), _verification(case), now_s=case.now_s, progress=Silent()).boards
+    finally:
+        prometheus.close()
 
 
 def _verification(case: Case) -> Verification:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from kvobs.health.causes import CAUSES
 from kvobs.health.verdict import PanelVerdict
 
 from ..prometheus_server import Binary
-from .dark import Case, cases, judged
+from .dark import Case, Servers, cases, judged
 
 
 def as_expected(verdict: PanelVerdict | None, expected: dict[str, Any]) -> dict[str, Any]:
@@ -37,14 +38,21 @@ def on_the_old_server() -> list[Case]:
     return [*firsts.values(), *[case for case in able if case.folder.parent.name == "healthy"][1::4]]
 
 
+@pytest.fixture(scope="module")
+def servers() -> Iterator[Servers]:
+    """The servers of all cases."""
+    with Servers() as running:
+        yield running
+
+
 @pytest.mark.parametrize(
     ("case", "binary"),
     [*((case, "3") for case in cases()), *((case, "2.42") for case in on_the_old_server())],
     ids=lambda each: each.name if isinstance(each, Case) else each,
 )
-def test_verdicts(case: Case, binary: Binary) -> None:
+def test_verdicts(case: Case, binary: Binary, servers: Servers) -> None:
     """Every panel has the state and the cause that the case says."""
-    boards = judged(case, binary)
+    boards = judged(case, servers, binary)
     verdicts = {panel.title: panel for board in boards for panel in board.panels}
     expected = case.expected["panels"]
 

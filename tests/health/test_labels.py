@@ -57,6 +57,18 @@ def _blamed(*matchers: Matcher, sets: list[dict[str, str]], names: str = "", met
     [
         ([Matcher("Hostname", "=~", ".+")], [{}], "hostname gpu", ["KVO-601", "`hostname`", 'hostname=~".+"']),
         ([Matcher("pod", "=", "v")], [{"pod": "e", "exported_pod": "v"}], "", ["KVO-601", "`exported_pod`"]),
+        ([Matcher("node", "=", "v")], [{"instance": "a:1"}], "", ["KVO-601", "filter by `instance`", '"a:1"']),
+        ([Matcher("le", "=", "1")], [{"le": "+Inf"}, {"le": "1.0"}], "", ["KVO-602", 'there: le="1.0" (or "+Inf")']),
+        ([Matcher("a", "=~", "b")], [{"a": "abc"}], "", ["KVO-602", "whole value", 'a=~".*b.*"']),
+        ([Matcher("a", "=~", "x|b")], [{"a": "abc"}], "", ['a=~".*(x|b).*"']),
+        ([Matcher("a", "=~", r"\pN")], [{"a": "abc"}], "", ["KVO-602", '"abc"']),
+        ([Matcher("a", "=~", "$v")], [{"a": "abc"}], "", ["KVO-301", "no variable `v`"]),
+        (
+            [Matcher("a", "=", "1"), Matcher("b", "=", "2")],
+            [{"a": "1"}, {"a": "2", "b": "2"}],
+            "",
+            ["KVO-601", 'with a="1" have no label `b`'],
+        ),
         ([Matcher("modelName", "=", "v")], [{}], "model_name", ["KVO-601", "`model_name`"]),
         ([Matcher("zone", "=", "v")], [{}], "pod", ["KVO-601", "no label `zone`", "leave"]),
         (

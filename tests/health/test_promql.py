@@ -55,6 +55,41 @@ def test_ways_to_have_data(expr: str, ways: list[set[int]]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("expr", "offset_s", "at", "reach_s"),
+    [
+        ("up offset 1h", 3600, None, 0),
+        ("up offset -1h", -3600, None, 0),
+        ("up @ 12", 0, 12, 0),
+        ("rate(up[5m] @ end() offset 1m)", 60, "end", 0),
+        ("max_over_time(up[30m:] offset 1d)", 86400, None, 1800),
+        ("max_over_time((up offset 1h)[30m:] offset 1d)", 90000, None, 1800),
+        ("max_over_time(up[30m:] @ start() offset 1h)", 3600, "start", 1800),
+        ("max_over_time((up @ 12)[30m:] offset 1d)", 0, 12, 0),
+    ],
+)
+def test_where_a_selector_looks(expr: str, offset_s: float, at: float | str | None, reach_s: float) -> None:
+    """Offsets add up through subqueries; a moment of its own makes what stands around it unimportant."""
+    parsed = parse(expr)
+
+    assert parsed is not None
+    (selector,) = parsed.selectors
+    assert (selector.offset_s, selector.at, selector.reach_s) == (offset_s, at, reach_s)
+
+
+@pytest.mark.parametrize(
+    ("expr", "compared"),
+    [("a / b", None), ("a / on (x) b", {"x"}), ("a > on () b", set()), ("a / ignoring (y) b", {"x"})],
+)
+def test_what_sides_are_compared_by(expr: str, compared: set[str] | None) -> None:
+    """`on` and `ignoring` say which labels have to be equal."""
+    parsed = parse(expr)
+
+    assert parsed is not None
+    matching = parsed.parts[0].matching
+    assert (None if matching is None else {each for each in ("x", "y") if matching.counts(each)}) == compared
+
+
+@pytest.mark.parametrize(
     ("expr", "parts"),
     [
         ("up", []),

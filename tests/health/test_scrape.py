@@ -106,9 +106,9 @@ def test_every_cause_has_cases() -> None:
         ("vllm_num_requests_running", "vllm"),
         ("DCGM_FI_DEV_GPU_UTIL", "dcgm"),
         ("node_load1", None),
-        ("ray_vllm_num_requests_running", None),
+        ("ray_vllm_num_requests_running", "vllm"),
     ],
 )
 def test_family(metric: str, family: str | None) -> None:
-    """A metric's name tells whose it is, escaped by the scrape or not."""
+    """A metric's name tells whose it is, in any spelling of it."""
     assert family_of(metric) == family

@@ -196,6 +196,9 @@ Grafana fills a query variable when the dashboard loads. Where its query finds n
 text in the filter (`instance=~""`), which fits only series that lack the label. All panels of the dashboard go \
 dark at once, and none says why.
 
+A variable that the dashboard does not declare has no value either: Grafana leaves `$name` in the query as it is \
+written, and a filter by that text fits nothing.
+
 The variable's question is about a metric and a label. Either the metric is not there (nothing scrapes it, or \
 its name changed), or the label has another name (`Hostname` became `hostname`, `pod` is `exported_pod`), or a \
 variable before it in the chain has no value. kvobs says which, in the evidence.

@@ -31,6 +31,8 @@ Older vLLM versions have no `engine`, and `vllm:cache_config_info` has no `model
         "there are named.",
         fix="Choose a value that is there: LABEL = VALUES",
         explanation="""\
+A pattern (`=~`) has to fit the whole value: `small` does not fit `small-llm`, and `.*small.*` does.
+
 The value is saved in the dashboard, or typed into the query, and this Prometheus has others: a job or release \
 of another name, a model that is not served here, a pod that was replaced.
 
@@ -81,8 +83,8 @@ Nothing is broken: after some requests the panels light up.""",
         evidence="A comparison in the query (such as `> 0`) leaves no series, and the compared series are there.",
         fix="",
         explanation="""\
-A panel that shows preemptions `> 0`, errors, or nodes that are down has no data when all is well. That is its \
-good state.
+A panel that shows preemptions `> 0`, alerts that fire, errors, or nodes that are down has no data when all is \
+well. That is its good state.
 
 To have it say 0 instead of "No data", write `or vector(0)` behind the comparison, or set the panel's "no value" \
 text.""",
@@ -99,6 +101,8 @@ text.""",
 NaN is what 0/0 gives, and what `histogram_quantile` gives where buckets are missing (`+Inf` alone, or `le` lost \
 in a `sum by`). An exporter may write it on purpose for a value that it cannot read.
 
+`scalar()` makes NaN of more than one series; that query has to be mended, and counts as broken.
+
 Where the counters simply did not move, kvobs says KVO-702 instead.""",
     ),
     Cause(
@@ -114,6 +118,8 @@ Where the counters simply did not move, kvobs says KVO-702 instead.""",
 Prometheus deletes what is older than its retention (10 days in kube-prometheus-stack, 15 days by itself), and \
 by size where that is set. Data from before its volume was made is gone too: without `storageSpec` each restart \
 of the pod begins anew.
+
+An `offset` looks further back than the range does: a comparison with last week needs more than a week of data.
 
 Where a metric was there at another time and not in this one, what exports it did not run then, or runs no \
 longer.""",

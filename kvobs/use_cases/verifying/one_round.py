@@ -34,6 +34,9 @@ from .variables import adhoc_filter, settle
 NOT_IN_GRAFANA = frozenset({"KVO-101", "KVO-102", "KVO-103", "KVO-104"})
 """Causes by which a dashboard is not loaded at all, so that no panel of it is there to be lit."""
 
+_PAST_S = 900.0
+"""How long ago a range has to have ended, for what is scraped now to say little of it."""
+
 LISTED = 12
 """Names of variables that a note lists."""
 
@@ -83,7 +86,7 @@ def one_round(scene: Scene, verification: Verification, *, now_s: float, progres
     known = answers.queries(wanted, told=lambda done, of: progress.state(f"{done} of {of} queries"))
     progress.step("find the causes")
     server = server_evidence(answers)
-    judging = _Judging(scene, answers, known, server)
+    judging = _Judging(scene, answers, known, server, now_s)
     judged = judging.judge_all(drawn, progress)
     return Round(
         boards=tuple(_verdict(one, number, judging, judged) for number, one in enumerate(drawn)),
@@ -198,11 +201,14 @@ def _is_asked(query: Query, scene: Scene) -> bool:
 class _Judging:
     """Names the cause of each dark query, every different one once."""
 
-    def __init__(self, scene: Scene, answers: Answers, known: Mapping[Query, Answer], server: ServerEvidence) -> None:
+    def __init__(
+        self, scene: Scene, answers: Answers, known: Mapping[Query, Answer], server: ServerEvidence, now_s: float
+    ) -> None:
         self._scene = scene
         self._answers = answers
         self._known = known
         self._server = server
+        self._now_s = now_s
 
     def judge_all(self, drawn: Iterable[_Drawn], progress: Progress) -> dict[tuple[int, Query], Finding]:
         """Return (number of the dashboard, query) -> its cause, for the dark ones."""
@@ -253,7 +259,11 @@ class _Judging:
 
     def _cause(self, unlit: Unlit, one: _Drawn) -> Finding:
         interval = self._scene.sources.time_intervals().get(unlit.query.source)
-        server = replace(self._server, datasource_interval_s=duration_s(interval) if interval else None)
+        server = replace(
+            self._server,
+            datasource_interval_s=duration_s(interval) if interval else None,
+            past=unlit.query.end_s < self._now_s - _PAST_S,
+        )
         dark = gather(
             unlit, self._answers, server, cluster=self._scene.cluster, empty=one.empty, questions=one.questions
         )
