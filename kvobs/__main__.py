@@ -1,10 +1,15 @@
 """`python -m kvobs`, and the programs `kvobs` and `kubectl-kvobs`."""
 
+import os
 import signal
 import sys
 from typing import NoReturn
 
 INTERRUPTED = 130
+PUT_IN_ORDER_S = 60
+"""How long an interrupted run may take to stop Helm and give its Lease back."""
+
+SAID = "kvobs: interrupted; what was done stands, and running the same command again finishes it\n"
 
 
 class Interruption(KeyboardInterrupt):
@@ -16,7 +21,16 @@ class Interruption(KeyboardInterrupt):
 
 
 def _interrupt(*_: object) -> NoReturn:
+    # An exception that comes out of the blue can leave a lock taken (of a connection pool, say), and whoever wants it
+    # on the way out would wait for ever.
+    signal.signal(signal.SIGALRM, _leave)
+    signal.alarm(PUT_IN_ORDER_S)
     raise Interruption
+
+
+def _leave(*_: object) -> NoReturn:
+    os.write(sys.stderr.fileno(), SAID.encode())
+    os._exit(INTERRUPTED)
 
 
 def main() -> NoReturn:
@@ -38,7 +52,7 @@ def main() -> NoReturn:
     for each in signals:
         signal.signal(each, signal.SIG_IGN)
     if code == INTERRUPTED:
-        sys.stderr.write("kvobs: interrupted; what was done stands, and running the same command again finishes it\n")
+        sys.stderr.write(SAID)
     sys.exit(code)
 
 

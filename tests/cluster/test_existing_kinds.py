@@ -13,6 +13,7 @@ import pytest
 
 from kvobs import errors
 from kvobs.adapters.cluster import Cluster
+from kvobs.dashboard.catalog import SHIPPED
 from kvobs.errors import KvobsError
 from kvobs.settings import Settings
 from kvobs.stack.recognise import VICTORIA_METRICS
@@ -218,7 +219,7 @@ def names(api: Api, namespace: str) -> set[str]:
 
 
 GENERIC = {"ServiceMonitor kvobs-vllm", "PodMonitor kvobs-vllm-pods"}
-DASHBOARDS = {"ConfigMap kvobs-dashboard-kvobs-dcgm", "ConfigMap kvobs-dashboard-kvobs-vllm"}
+DASHBOARDS = {f"ConfigMap kvobs-dashboard-kvobs-{name}" for name in SHIPPED}
 OF_CHAT = "ServiceMonitor kvobs-vllm-ml-chat"
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import kvobs as library
 from kvobs.adapters.assets import shipped_dashboards
+from kvobs.dashboard.catalog import SHIPPED
 from kvobs.errors import ActionError
 from tests.cluster.api import ApiError, Object, eventually
 from tests.cluster.bed import Bed
@@ -351,7 +352,7 @@ def test_bad_dashboards_among_good_ones(bed: Bed, tmp_path: Path) -> None:
     done = kvobs(*REUSE, *given, "-o", "json", env=bed.environment(), code=1)
     report = json.loads(done.stdout)
     assert report["exit_code"] == 1
-    assert {each["uid"] for each in report["dashboards"]} == {"kvobs-dcgm", "kvobs-vllm", "one", "two"}
+    assert {each["uid"] for each in report["dashboards"]} == {*(f"kvobs-{name}" for name in SHIPPED), "one", "two"}
     refused = {Path(source).name: why for source, why in report["refused"]}
     assert refused.keys() == BAD.keys()
     for name, (_, says) in BAD.items():
