@@ -45,8 +45,18 @@ def metric_finding(dark: DarkQuery, evidence: SelectorEvidence) -> Finding | Non
         or (None if family is None else _of_family(dark, selector, family, names))
         or _scraped_in_vain(dark, selector.name)
         or then
+        or (_nothing_scraped() if selector.name == "up" else None)
         or _recorded(dark, selector.name, names)
         or _never_there(selector.name, names)
+    )
+
+
+def _nothing_scraped() -> Finding:
+    return found(
+        "KVO-405",
+        subject="no target at all",
+        said="Prometheus has scraped nothing in this range: up is there for each of its targets, and it is not there",
+        fix="kvobs install   # applies monitors that Prometheus reads\nkvobs verify --wait 2m",
     )
 
 

@@ -21,6 +21,10 @@ from .verifying.scene import Scene, look_at_scene
 AGAIN_S = 5.0
 """Between two rounds of a wait: shorter than any usual scrape interval."""
 
+OUTSIDE_S = 75.0
+"""How long data that is said to lie outside of the range is waited for: a graph ends at its last whole step, so that a
+sample is not in it before the next one, and the usual step is that of a scrape."""
+
 Clock = Callable[[], float]
 
 
@@ -76,7 +80,7 @@ def verify(
     with ExitStack() as opened:
         scene = look(opened, seen)
         deadline_s = clock() + verification.wait_s
-        before: frozenset[Hashable] = frozenset()
+        since: dict[Hashable, float] = {}
         while True:
             began_s = clock()
             now_s = time_of(verification.at, now_s=began_s) if verification.at is not None else began_s
@@ -85,11 +89,11 @@ def verify(
             report = _report(scene, verification, found, boards, unmet)
             if on_round is not None:
                 on_round(report)
-            outside = _outside(boards)
-            waits = not found.denied and (_may_change(boards, until_lit=verification.until_lit) or outside - before)
+            since = {each: since.get(each, began_s) for each in _outside(boards)}
+            new = any(began_s - first_s < OUTSIDE_S for first_s in since.values())
+            waits = not found.denied and (_may_change(boards, until_lit=verification.until_lit) or new)
             if not waits or clock() >= deadline_s:
                 return report
-            before = outside
             progress.step("wait for data")
             sleep(min(AGAIN_S, max(0.0, deadline_s - clock())))
             if scene.cluster is not None:
@@ -103,10 +107,7 @@ def _may_change(boards: tuple[BoardVerdict, ...], *, until_lit: bool) -> bool:
 
 
 def _outside(boards: tuple[BoardVerdict, ...]) -> frozenset[Hashable]:
-    """The panels whose data is said to lie outside of the range: it may be that it came while it was asked for.
-
-    So it is waited for where the round before did not say the same.
-    """
+    """The panels whose data is said to lie outside of the range: it may be that it has just begun to come."""
     return frozenset(
         (board.source, number)
         for board in boards

@@ -111,7 +111,7 @@ def test_a_whole_life_with_these_rights_alone() -> None:
             assert all(each["image"].startswith("registry.local/mirror/") for each in pod["containers"])
             assert pod["imagePullSecrets"] == [{"name": "pull"}]
         seen = json.loads(kvobs("status", *own, "-o", "json", env=bed.environment(), code=None).stdout)
-        verified = run("verify")
+        verified = run("verify", "--wait", "2m")
         for report in (first, again, seen, verified, first["verified"], again["verified"]):
             said = {note["id"]: note["text"] for note in report["notes"]}
             assert said.keys() & {"not-asked", "not-verified"} == set(), said

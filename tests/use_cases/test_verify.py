@@ -22,7 +22,7 @@ from kvobs.health.verdict import Finding
 from kvobs.report import to_document, to_json
 from kvobs.settings import Verification
 from kvobs.stack.facts import DatasourceFact
-from kvobs.use_cases.verify import AGAIN_S, verify
+from kvobs.use_cases.verify import AGAIN_S, OUTSIDE_S, verify
 from kvobs.use_cases.verify_report import VerifyReport
 from kvobs.use_cases.verifying.scene import Scene
 from tests.stack.clusters import cluster
@@ -198,6 +198,26 @@ def test_the_wait_ends() -> None:
     report = patient(wait_s=12.0)
     assert patient.slept == [AGAIN_S, AGAIN_S, 2.0]
     assert (report.exit_code, len(patient.rounds)) == (1, 4)
+
+
+class JustBegun(Prometheus):
+    """Holds the metric, and nothing of it in any range that is asked for."""
+
+    def metric_names(self, start_s: float | None, end_s: float | None) -> Names | Refused | NoAnswer:
+        """Names of metrics."""
+        return Names(values=frozenset({"up", "vllm:there"} if start_s is None else {"up"}))
+
+
+@pytest.mark.parametrize(("after_s", "waited_s"), [(40.0, 45.0), (1e9, OUTSIDE_S)], ids=["it comes", "it does not"])
+def test_data_after_the_last_step(after_s: float, waited_s: float) -> None:
+    """A sample behind a graph's last step is waited for until the next one; what really lies outside, no longer."""
+    verified = run(board(panel()), answer=arriving(after_s))
+    verified.prometheus = JustBegun(verified.prometheus.answer)
+    report = verified(wait_s=600)
+
+    assert states(verified.rounds[0]) == ["dark KVO-705"]
+    assert states(report) == (["lit"] if after_s < OUTSIDE_S else ["dark KVO-705"])
+    assert sum(verified.slept) == waited_s
 
 
 def not_a_number(query: Query) -> Answer:
