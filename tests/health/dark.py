@@ -219,8 +219,8 @@ class _Objects:
         return VERSION
 
     def discover(self) -> Discovery:
-        """Nothing: no case needs it."""
-        raise NotImplementedError
+        """Not asked: a case that wants it has to bring it."""
+        raise AssertionError("no case says which kinds are served")
 
     def list(
         self,
@@ -243,8 +243,8 @@ class _Objects:
         return next((each for each in self.list(kind, namespace=namespace) if name_of(each) == name), None)
 
     def proxy_get(self, namespace: str, service: str, port: str | int, path: str) -> tuple[int, bytes]:
-        """No service answers."""
-        raise NotImplementedError
+        """Not asked: a case that wants it has to bring it."""
+        raise AssertionError("no case has a service that answers")
 
 
 def _objects(case: Case) -> dict[str, list[Object]] | None:
