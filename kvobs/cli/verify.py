@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -24,9 +23,9 @@ from .options import (
     seconds,
 )
 from .streams import errors, finish, print_account, progress
+from .watching import unwatched, watched
 
 if TYPE_CHECKING:
-    from ..use_cases.progress import Progress
     from ..use_cases.static import StaticReport
     from ..use_cases.verify_report import VerifyReport
 
@@ -225,7 +224,7 @@ def verify(
         )
         from ..use_cases.verify import verify as run
 
-        with watched(quiet, verbose=verbose) if watch else _unwatched(quiet) as (shown, on_round):
+        with watched(quiet, verbose=verbose) if watch else unwatched(quiet) as (shown, on_round):
             verified = run(settings, verification, environ=os.environ, progress=shown, on_round=on_round)
         _finish(verified, page, output, verbose=verbose)
 
@@ -289,34 +288,3 @@ def _finish(report: VerifyReport | StaticReport, page: str | None, output: Outpu
 
         write_atomic(page, to_html(report if isinstance(report, VerifyReport) else report.verdicts).encode())
     finish(report, output, verbose=verbose)
-
-
-OnRound = Callable[["VerifyReport"], None]
-
-
-@contextmanager
-def _unwatched(quiet: bool) -> Iterator[tuple[Progress, OnRound | None]]:
-    with progress(quiet) as shown:
-        yield shown, None
-
-
-@contextmanager
-def watched(quiet: bool, *, verbose: bool) -> Iterator[tuple[Progress, OnRound]]:
-    """Show each look on stderr: drawn anew on a terminal, elsewhere by what changed since the one before."""
-    import sys
-
-    from ..report import to_text
-    from ..report.rounds import changes
-    from ..terminal import redrawn
-
-    last: list[VerifyReport] = []
-    with redrawn(sys.stderr, quiet=quiet) as (shown, draw):
-
-        def on_round(report: VerifyReport) -> None:
-            if draw is not None:
-                draw(to_text(report, verbose=verbose))
-            elif not quiet:
-                print_account("\n".join(changes(last[-1] if last else None, report)))
-            last[:] = [report]
-
-        yield shown, on_round

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,6 +10,8 @@ from kvobs.settings import Reach, Settings, Verification
 from kvobs.use_cases.verify import verify
 
 from ..adapters.site import Answer, Site, cut_off, dripping, ok, page, reset, silent, status
+
+pytestmark = pytest.mark.usefixtures("without_proxy")
 
 QUERIES = ("query", "query_range")
 OTHERS = (
@@ -47,19 +48,6 @@ FAULTS: dict[str, tuple[Answer, tuple[str, int, set[str]]]] = {
     "422": (said(422, "execution", "found duplicate series"), ("broken", 1, {"KVO-801"})),
     "200 MB": (huge, ("broken", 1, {"KVO-802"})),
 }
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The server that plays."""
-    with Site(tmp_path_factory.mktemp("site")) as site:
-        yield site
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from base64 import b64encode
-from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from urllib.parse import quote
@@ -18,6 +17,8 @@ from kvobs.terminal import Lines
 from kvobs.use_cases.verify import verify
 
 from ..adapters.site import Answer, Site, ok, page, reset, status
+
+pytestmark = pytest.mark.usefixtures("without_proxy")
 
 SECRET = "sekrit/t0ken+0815"
 SHOWN = (SECRET, quote(SECRET, safe=""), b64encode(f"me:{SECRET}".encode()).decode())
@@ -43,19 +44,6 @@ WAYS: dict[str, dict[str, str]] = {
     "a user": {"KVOBS_PROMETHEUS_USER": "me", "KVOBS_PROMETHEUS_PASSWORD": SECRET},
     "a user of the address": {},
 }
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The server that plays."""
-    with Site(tmp_path_factory.mktemp("site")) as site:
-        yield site
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize("way", WAYS)
