@@ -137,6 +137,12 @@ class Prometheus:
         """(active, dropped) targets."""
         return self._answer(lambda: targets_of(self._api.get_targets()), "/api/v1/targets")
 
+    def scrape_pools(self) -> Names | Refused | NoAnswer:
+        """Names of the scrape configs that it reads. Since Prometheus 2.42; before 3.0 those that ever had a target."""
+        # The library's own is made from the active targets: a pool without one is what is wanted here.
+        path = "/api/v1/scrape_pools"
+        return self._names(path, lambda: self._session.ask(path, (), _pools))
+
     def server(self) -> Server | NoAnswer:
         """What it says of itself: version, retention, oldest sample, as far as it does."""
         about = self._answer(self._about)
@@ -211,6 +217,13 @@ def _texts(found: Any) -> Names:
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
         raise Unreadable("no list of names")
     return Names(values=frozenset(found))
+
+
+def _pools(reply: Reply) -> Any:
+    try:
+        return data(reply)["scrapePools"]
+    except (TypeError, KeyError) as error:
+        raise Unreadable("no list of scrape pools") from error
 
 
 def _matching(matches: Sequence[str], start_s: float | None, end_s: float | None) -> dict[str, Any]:

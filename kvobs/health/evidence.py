@@ -71,6 +71,8 @@ class ServerEvidence:
     """Models of the GPUs by the DCGM exporter; None: not asked."""
     targets: tuple[ScrapeTarget, ...] | None = None
     dropped: tuple[ScrapeTarget, ...] | None = None
+    pools: frozenset[str] | None = None
+    """Names of the scrape configs that it reads; None: not asked, or it does not say."""
     past: bool = False
     """Whether the range ended a while ago: targets, which are those of now, say little of what was scraped then."""
     datasource_interval_s: float | None = None

@@ -108,7 +108,7 @@ def _stopped(dark: DarkQuery) -> Finding | None:
     for each in dark.selectors:
         family = family_of(each.selector.name or "") if each.stopped else None
         if family is not None and not dark.server.past:
-            scrape = scrape_finding(family, dark.cluster, dark.server.targets, dark.server.dropped)
+            scrape = scrape_finding(family, dark.cluster, dark.server)
             if scrape is not None:
                 return scrape
     return None

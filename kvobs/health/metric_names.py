@@ -123,7 +123,7 @@ def _of_family(dark: DarkQuery, selector: Selector, family: Family, names: Colle
     members = _members(family, names)
     if members:
         return vllm_finding(dark, name, members) if family == "vllm" else gpu_finding(dark, name, members)
-    if (scrape := scrape_finding(family, dark.cluster, dark.server.targets, dark.server.dropped)) is not None:
+    if (scrape := scrape_finding(family, dark.cluster, dark.server)) is not None:
         return scrape
     if _at_another_time(dark, selector) is not None:
         return None
@@ -143,7 +143,7 @@ def _of_family(dark: DarkQuery, selector: Selector, family: Family, names: Colle
 def _of_pattern(dark: DarkQuery, evidence: SelectorEvidence, family: Family | None) -> Finding:
     selector = evidence.selector
     if family is not None and not _members(family, dark.server.names or ()):
-        scrape = scrape_finding(family, dark.cluster, dark.server.targets, dark.server.dropped)
+        scrape = scrape_finding(family, dark.cluster, dark.server)
         if scrape is not None:
             return scrape
     told = [_named_in_a_pattern(dark, each, evidence) for each in _alternatives(selector)]

@@ -16,7 +16,7 @@ from ..stack.facts import Facts
 from ..stack.serving_kinds import SCRAPE_LABEL, SCRAPE_SERVICE
 from .answers import ScrapeTarget
 from .causes import found
-from .evidence import ClusterEvidence
+from .evidence import ClusterEvidence, ServerEvidence
 from .scrape_kinds import KINDS, Family, ServerKind, by_their_look, of_pods, pod_of
 from .scrape_monitors import monitor_finding
 from .verdict import Finding
@@ -25,17 +25,9 @@ _MANY = 5
 """How many names a sentence lists."""
 
 
-def scrape_finding(
-    family: Family,
-    evidence: ClusterEvidence | None,
-    targets: tuple[ScrapeTarget, ...] | None,
-    dropped: tuple[ScrapeTarget, ...] | None = None,
-) -> Finding | None:
-    """Return what keeps the metrics of *family* from Prometheus; None where nothing of the scrape does.
-
-    *targets* are what Prometheus scrapes, None where it could not be asked (or is none that scrapes).
-    """
-    kind = KINDS[family]
+def scrape_finding(family: Family, evidence: ClusterEvidence | None, server: ServerEvidence) -> Finding | None:
+    """Return what keeps the metrics of *family* from the *server*; None where nothing of the scrape does."""
+    kind, targets = KINDS[family], server.targets
     if evidence is None:
         return _by_targets(kind, targets)
     pods = kind.pods(evidence.facts)
@@ -51,7 +43,7 @@ def scrape_finding(
         return _nothing_here(kind, evidence)
     if evidence.prometheus is None or targets is None:
         return _by_targets(kind, targets)
-    return monitor_finding(kind, pods, evidence, dropped or ())
+    return monitor_finding(kind, pods, evidence, server)
 
 
 def _by_targets(kind: ServerKind, targets: tuple[ScrapeTarget, ...] | None) -> Finding | None:

@@ -14,7 +14,7 @@ from ..stack.targets import aimed_at, in_words, pods_behind, reached, reaches, s
 from .answers import ScrapeTarget
 from .causes import found
 from .events import about, said, when
-from .evidence import ClusterEvidence
+from .evidence import ClusterEvidence, ServerEvidence
 from .scrape_kinds import KINDS, ServerKind
 from .scrape_ports import no_such_port
 from .scrape_selection import not_selected, reaches_no_server
@@ -22,9 +22,9 @@ from .verdict import Finding
 
 
 def monitor_finding(
-    kind: ServerKind, pods: Sequence[MetricsPod], evidence: ClusterEvidence, dropped: Sequence[ScrapeTarget]
+    kind: ServerKind, pods: Sequence[MetricsPod], evidence: ClusterEvidence, server: ServerEvidence
 ) -> Finding | None:
-    """Return why none of *pods* is a target of the evidence's Prometheus; None where that cannot be told."""
+    """Return why none of *pods* is a target of the *server*, the evidence's Prometheus; None where that is not told."""
     facts, prometheus = evidence.facts, evidence.prometheus
     if prometheus is None or any(f"{each}.monitoring.coreos.com" in facts.unasked for each in _KINDS):
         return None
@@ -33,14 +33,14 @@ def monitor_finding(
     meant = [each for each in _in_order(facts.monitors) if each not in aiming and _is_meant(kind, each)]
     meant_and_read = [each for each in meant if selected(prometheus, each, facts.namespaces)]
     for monitor in (*read, *meant_and_read):
-        rejection = rejection_of(monitor, evidence)
+        rejection = rejection_of(monitor, evidence, server.pools)
         if rejection is not None:
             return _rejected(monitor, rejection, prometheus)
     for monitor in read:
         if _out_of_reach(prometheus, monitor, facts, pods):
             return reaches_no_server(kind, monitor, facts, prometheus, pods)
         if reached(monitor, facts, pods) & _wanted(pods):
-            return _not_discovered(kind, monitor, evidence, pods, dropped)
+            return _not_discovered(kind, monitor, evidence, pods, server.dropped or ())
     if read:
         return no_such_port(kind, read[0], facts, aimed_at(read[0], facts, pods))
     if aiming:
@@ -65,10 +65,21 @@ def monitors_in_question(facts: Facts) -> list[Monitor]:
     ]
 
 
-def rejection_of(monitor: Monitor, evidence: ClusterEvidence) -> str | None:
-    """What the operator's newest warning says about *monitor*, None where there is none."""
+def rejection_of(monitor: Monitor, evidence: ClusterEvidence, pools: Iterable[str] | None) -> str | None:
+    """What the operator's newest warning says about *monitor*, None where there is none that still holds.
+
+    A warning outlives what it warns of. Whose scrape config is among the *pools* that Prometheus reads is rejected no
+    more: what was missing has come, or the operator looked once more at what it had before.
+    """
+    if any(each.startswith(_pools_of(monitor)) for each in pools or ()):
+        return None
     of_it = [each for each in evidence.events if about(each) == (monitor.kind, monitor.namespace, monitor.name)]
     return said(max(of_it, key=when)) if of_it else None
+
+
+def _pools_of(monitor: Monitor) -> str:
+    """What the names of the scrape configs begin with that the operator writes for it; an endpoint's number follows."""
+    return f"{monitor.kind[0].lower()}{monitor.kind[1:]}/{monitor.namespace}/{monitor.name}/"
 
 
 def _in_order(monitors: Iterable[Monitor]) -> list[Monitor]:
@@ -134,7 +145,7 @@ def _not_discovered(
             evidence=(f"{name} is read by {where} and selects it",),
         )
     wanted = {(pod.namespace, pod.name) for pod in aimed}
-    pool = f"{monitor.kind[0].lower()}{monitor.kind[1:]}/{monitor.namespace}/{monitor.name}/"
+    pool = _pools_of(monitor)
     if any(each.pool.startswith(pool) and _pod_before(each) in wanted for each in dropped):
         return found(
             "KVO-405",

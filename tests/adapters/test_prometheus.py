@@ -529,6 +529,20 @@ def test_targets_that_are_none(site: Site, data: object) -> None:
     assert isinstance(connected(site).targets(), NoAnswer)
 
 
+@pytest.mark.parametrize("data", [[], "text", {"scrapePools": 3}, {"scrapePools": [None]}, {"pools": []}])
+def test_scrape_pools_that_are_none(site: Site, data: object) -> None:
+    """Scrape pools that cannot be read are no answer, never no pools."""
+    site.play(success({"status": "success", "data": data}), at="/api/v1/scrape_pools")
+    assert isinstance(connected(site).scrape_pools(), NoAnswer)
+
+
+@pytest.mark.parametrize("told", [None, [], ["serviceMonitor/llm/chat/0"]])
+def test_scrape_pools(site: Site, told: list[str] | None) -> None:
+    """The names of the scrape configs, of which there may be none."""
+    site.play(success({"status": "success", "data": {"scrapePools": told}}), at="/api/v1/scrape_pools")
+    assert connected(site).scrape_pools() == Names(values=frozenset(told or ()))
+
+
 BUILD = {"version": "2.53.0", "revision": "x", "goVersion": "go1.22"}
 
 

@@ -127,16 +127,25 @@ def unlabelled_monitor(of: str) -> Fault:
 
 
 def without_its_secret(of: str) -> Fault:
-    """The monitor names a Secret that is not there, so that the operator rejects it."""
+    """The monitor names a Secret that is not there, so that the operator rejects it.
 
-    def fault(world: World) -> Any:
+    The Secret mends it, so that the operator's warning outlives what it warns of, on a monitor that nobody changed.
+    """
+
+    @contextmanager
+    def fault(world: World) -> Iterator[None]:
         found = world.monitor(of)
         endpoints = copy.deepcopy(found["spec"]["endpoints"])
         for each in endpoints:
-            each["authorization"] = {"credentials": {"name": "no-such-secret", "key": "token"}}
-        return changed(
-            world, found, {"spec": {"endpoints": endpoints}}, {"spec": {"endpoints": found["spec"]["endpoints"]}}
-        )
+            each["authorization"] = {"credentials": {"name": "late-secret", "key": "token"}}
+        world.bed.api.merge(found, {"spec": {"endpoints": endpoints}})
+        try:
+            yield
+        finally:
+            metadata = {"name": "late-secret", "namespace": found["metadata"]["namespace"]}
+            world.bed.api.apply(
+                {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"token": "it-is-here"}}
+            )
 
     return fault
 

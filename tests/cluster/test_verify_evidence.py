@@ -24,6 +24,7 @@ from kvobs.settings import Settings
 from kvobs.use_cases.look import look
 from kvobs.use_cases.one_look import OneLook
 from kvobs.use_cases.verifying.cluster_evidence import cluster_evidence
+from kvobs.use_cases.verifying.gathering import server_evidence
 from kvobs.use_cases.verifying.sources import boards_to_verify
 from tests.cluster.api import Object, eventually
 from tests.cluster.bed import Bed
@@ -86,9 +87,10 @@ def evidence(cluster: Cluster) -> ClusterEvidence:
 def finding(cluster: Cluster) -> Finding | None:
     """Return what keeps vLLM's metrics away, from the cluster and from what Prometheus says of its targets."""
     asked = Prometheus.of_service(cluster, namespace="default", service="main", port="http-web")
-    told = asked.targets()
-    assert isinstance(told, tuple), told
-    return scrape_finding("vllm", evidence(cluster), *told)
+    seen = evidence(cluster)
+    server = server_evidence(asked, seen)
+    assert server.targets is not None
+    return scrape_finding("vllm", seen, server)
 
 
 def run(bed: Bed, command: str) -> None:

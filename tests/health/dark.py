@@ -13,7 +13,7 @@ from typing import Any, Self
 import yaml
 
 from kvobs.adapters.prometheus import Address, Prometheus
-from kvobs.health.answers import NoAnswer, Refused, ScrapeTarget, Server
+from kvobs.health.answers import Names, NoAnswer, Refused, ScrapeTarget, Server
 from kvobs.health.loading import LoadedBoard, read_board, with_clashes
 from kvobs.health.sources import Sources, sources_of
 from kvobs.health.verdict import BoardVerdict
@@ -189,6 +189,12 @@ class _Told:
     def targets(self) -> tuple[tuple[ScrapeTarget, ...], tuple[ScrapeTarget, ...]] | Refused | NoAnswer:
         """The active and the dropped targets."""
         return self._prometheus.targets() if self._targets is None else (self._targets, ())
+
+    def scrape_pools(self) -> Names | Refused | NoAnswer:
+        """The scrape configs that the targets are of."""
+        if self._targets is None:
+            return self._prometheus.scrape_pools()
+        return Names(values=frozenset(each.pool for each in self._targets))
 
     def server(self) -> Server | NoAnswer:
         """What the server says of itself."""

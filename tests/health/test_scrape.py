@@ -10,7 +10,7 @@ import yaml
 
 from kvobs.health.answers import ScrapeTarget
 from kvobs.health.causes import CAUSES
-from kvobs.health.evidence import ClusterEvidence
+from kvobs.health.evidence import ClusterEvidence, ServerEvidence
 from kvobs.health.scrape import scrape_finding
 from kvobs.health.scrape_kinds import family_of
 from kvobs.settings import Settings
@@ -21,7 +21,7 @@ from tests.stack.cases import PARTS as CLUSTER_PARTS
 from tests.stack.listed import BUILT_IN, Listed
 
 ROOT = Path(__file__).parents[1] / "data" / "scrape"
-KEYS = {"why", "family", "parts", "without", "denied", "objects", "targets", "dropped", "finding"}
+KEYS = {"why", "family", "parts", "without", "denied", "objects", "targets", "dropped", "pools", "finding"}
 CASES = sorted(path.stem for path in ROOT.glob("*.yaml"))
 OWN = {"pool": "prometheus", "url": "http://10.0.9.9:9090/metrics", "health": "up"}
 MONITORING = ("ServiceMonitor", "PodMonitor", "Prometheus", "ScrapeConfig")
@@ -77,7 +77,10 @@ def test_case(name: str) -> None:
     targets = None if told == "none" else tuple(map(target_of, told))
     dropped = tuple(map(target_of, case.get("dropped", ())))
 
-    finding = scrape_finding(case["family"], evidence_of(case), targets, dropped)
+    pools = frozenset(case["pools"]) if "pools" in case else None
+    server = ServerEvidence(targets=targets, dropped=dropped, pools=pools)
+
+    finding = scrape_finding(case["family"], evidence_of(case), server)
 
     expected = case.get("finding")
     if expected is None:

@@ -75,6 +75,10 @@ class Fake:
         answer = self.answer("targets")
         return answer if isinstance(answer, NoAnswer) else ((), ())
 
+    def scrape_pools(self) -> Names | Refused | NoAnswer:
+        """As the seam."""
+        return self._names("scrape pools")
+
     def server(self) -> Server | NoAnswer:
         """As the seam."""
         self.asked.append("server")

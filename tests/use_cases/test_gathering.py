@@ -8,7 +8,8 @@ import pytest
 
 from kvobs.dashboard.board import Panel, Query, SourceRef, Target
 from kvobs.health.answers import Answer, Names, NoAnswer, Refused, Result, ScrapeTarget, Series, Server
-from kvobs.health.evidence import DarkQuery, ServerEvidence
+from kvobs.health.evidence import ClusterEvidence, DarkQuery, ServerEvidence
+from kvobs.stack.facts import Facts, Object
 from kvobs.use_cases.verifying.asking import Answers
 from kvobs.use_cases.verifying.gathering import Unlit, gather, server_evidence
 
@@ -54,6 +55,11 @@ class Fake:
 
     def targets(self) -> tuple[tuple[ScrapeTarget, ...], tuple[ScrapeTarget, ...]] | Refused | NoAnswer:
         """No page of targets here."""
+        return Refused(kind="unsupported", said="no such page")
+
+    def scrape_pools(self) -> Names | Refused | NoAnswer:
+        """Nor of scrape pools."""
+        self.asked.append("scrape pools")
         return Refused(kind="unsupported", said="no such page")
 
     def server(self) -> Server | NoAnswer:
@@ -129,6 +135,18 @@ def test_parts_from_the_inside() -> None:
     assert [each.part.expr for each in dark.lost] == ["sum(rate(m_total[5m])) > 0"]
     assert "sum(rate(m_total[5m])) > 0 > 1" not in fake.asked
     assert dark.selectors[0].zeroes is True
+
+
+@pytest.mark.parametrize(("events", "asked"), [((), []), (({"type": "Warning"},), ["scrape pools"])])
+def test_scrape_pools_are_asked_for_what_the_operator_says(events: tuple[Object, ...], asked: list[str]) -> None:
+    """Scrape configs matter where a warning has to be held against them, and cost no request elsewhere."""
+    fake = Fake()
+    cluster = ClusterEvidence(facts=Facts(server_version="v1", kinds=frozenset()), prometheus=None, events=events)
+
+    found = server_evidence(fake, cluster)
+
+    assert fake.asked == asked
+    assert found.pools is None
 
 
 def test_a_server_that_says_little() -> None:

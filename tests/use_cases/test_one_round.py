@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kvobs.dashboard.board import Query
-from kvobs.health.answers import Answer, Names, NoAnswer, Result, ScrapeTarget, Series, Server
+from kvobs.health.answers import Answer, Names, NoAnswer, Refused, Result, ScrapeTarget, Series, Server
 from kvobs.health.sources import Sources
 from kvobs.settings import Reach, Settings, Verification
 from kvobs.use_cases.progress import Silent
@@ -48,6 +48,10 @@ class Full:
     def targets(self) -> tuple[tuple[ScrapeTarget, ...], tuple[ScrapeTarget, ...]]:
         """None."""
         return (), ()
+
+    def scrape_pools(self) -> Names | Refused | NoAnswer:
+        """None."""
+        return Names(values=frozenset())
 
     def server(self) -> Server | NoAnswer:
         """Says nothing of itself."""

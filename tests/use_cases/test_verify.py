@@ -75,6 +75,10 @@ class Prometheus:
         """No page of targets."""
         return Refused(kind="unsupported", said="no such page")
 
+    def scrape_pools(self) -> Names | Refused | NoAnswer:
+        """Nor of scrape pools."""
+        return Refused(kind="unsupported", said="no such page")
+
     def server(self) -> Server | NoAnswer:
         """Its version."""
         return Server(version="3.5.0", kind="prometheus")

@@ -80,6 +80,10 @@ class Answering:
         """Is never asked."""
         raise AssertionError
 
+    def scrape_pools(self) -> Names | Refused | NoAnswer:
+        """Is never asked."""
+        raise AssertionError
+
     def server(self) -> Server:
         """Is never asked."""
         raise AssertionError

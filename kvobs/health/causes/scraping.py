@@ -31,15 +31,16 @@ kvobs reads the selector from the live Prometheus object, and names the label th
         title="monitor rejected by the operator",
         severity="broken",
         sentence="The Prometheus Operator refuses the monitor, and leaves it out of the configuration.",
-        evidence="A Warning event about the monitor (InvalidConfiguration) in the operator's own words.",
+        evidence="A Warning event about the monitor (InvalidConfiguration) in the operator's own words, and no scrape "
+        "config of the monitor in Prometheus, as far as it tells (`/api/v1/scrape_pools`).",
         fix="kubectl -n NAMESPACE describe KIND NAME   # then mend what the event says",
         explanation="""\
 The operator checks each monitor before it writes Prometheus' configuration. A Secret that it names and that is \
 not there, a relabelling that is not valid, or access to files that the Prometheus object forbids make it drop \
 that one monitor; all others go on.
 
-The reason stands in an event on the monitor, which Kubernetes keeps for about an hour, and in the operator's \
-log.""",
+The reason stands in an event on the monitor, and in the operator's log. Kubernetes keeps events for about an \
+hour, also those of what has been mended: a monitor that Prometheus has a scrape config of is rejected no more.""",
     ),
     Cause(
         id="KVO-403",

@@ -108,6 +108,10 @@ class Answers:
         # A gateway may keep the status pages to itself and answer queries: it says nothing about these.
         return self._once(("targets",), self._asked.targets, telling=False)
 
+    def scrape_pools(self) -> Names | Refused | NoAnswer:
+        """As `Asked.scrape_pools`, once."""
+        return self._once(("scrape pools",), self._asked.scrape_pools, telling=False)
+
     def server(self) -> Server | NoAnswer:
         """As `Asked.server`, once."""
         return self._once(("server",), self._asked.server, telling=False)

@@ -48,14 +48,19 @@ class Unlit:
     answer: Answer
 
 
-def server_evidence(asked: Asked, *, datasource_interval_s: float | None = None) -> ServerEvidence:
+def server_evidence(
+    asked: Asked, cluster: ClusterEvidence | None = None, *, datasource_interval_s: float | None = None
+) -> ServerEvidence:
     """Ask what is the same for all queries to a server."""
     server, targets = asked.server(), asked.targets()
     active, dropped = targets if isinstance(targets, tuple) else (None, None)
+    # Only what a warning says of a monitor has to be held against the scrape configs.
+    pools = asked.scrape_pools() if cluster is not None and cluster.events else None
     return ServerEvidence(
         server=server if isinstance(server, Server) else Server(),
         targets=active,
         dropped=dropped,
+        pools=pools.values if isinstance(pools, Names) else None,
         datasource_interval_s=datasource_interval_s,
     )
 

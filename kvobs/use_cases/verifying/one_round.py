@@ -85,7 +85,7 @@ def one_round(scene: Scene, verification: Verification, *, now_s: float, progres
     progress.step("ask what the panels ask")
     known = answers.queries(wanted, told=lambda done, of: progress.state(f"{done} of {of} queries"))
     progress.step("find the causes")
-    server = server_evidence(answers)
+    server = server_evidence(answers, scene.cluster)
     judging = _Judging(scene, answers, known, server, now_s)
     judged = judging.judge_all(drawn, progress)
     return Round(

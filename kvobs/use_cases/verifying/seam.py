@@ -32,5 +32,8 @@ class Asked(Protocol):
     def targets(self) -> tuple[tuple[ScrapeTarget, ...], tuple[ScrapeTarget, ...]] | Refused | NoAnswer:
         """(active, dropped) targets."""
 
+    def scrape_pools(self) -> Names | Refused | NoAnswer:
+        """Names of the scrape configs that it reads, as `ScrapeTarget.pool`; those without a target may be left out."""
+
     def server(self) -> Server | NoAnswer:
         """What it says of itself: version, retention, oldest sample, as far as it does."""
