@@ -11,6 +11,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .board import Grid
 
@@ -72,6 +73,7 @@ class Intervals:
     rate_interval_s: float
 
 
+@lru_cache(maxsize=256)
 def duration_s(text: str) -> float | None:
     """Return a duration as Grafana's settings write one, in seconds; a bare number is seconds. None for what is none.
 

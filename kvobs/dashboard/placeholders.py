@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from urllib.parse import quote
 
 _WHOLE = re.compile(r"\$\{([^{}:]+)(?::([^{}]*))?\}|\[\[([^\[\]:]+)(?::([^\[\]]*))?\]\]|\$(\w+)")
@@ -66,9 +67,13 @@ def pattern_of(names: Iterable[str]) -> re.Pattern[str] | None:
     the format. None where there are no names: nothing can match.
     """
     # The longest first: an alternation takes the first that fits, and `$` has no closing mark.
-    ordered = sorted(names, key=len, reverse=True)
-    if not ordered:
-        return None
+    ordered = tuple(sorted(names, key=len, reverse=True))
+    return _pattern(ordered) if ordered else None
+
+
+@lru_cache(maxsize=64)
+def _pattern(ordered: tuple[str, ...]) -> re.Pattern[str]:
+    """A dashboard's names are the same at each of its references, and escaping them takes longer than a search."""
     either = "|".join(map(re.escape, ordered))
     return re.compile(
         rf"\$(?:\{{(?P<curly>{either})(?::(?P<curly_format>[^{{}}]*))?\}}|(?P<bare>{either})(?!\w))"

@@ -17,6 +17,8 @@ from ..stack.workloads import labels_of, name_of, namespace_of
 from .causes import found
 from .verdict import Finding
 
+_MOST_LONGER = 12
+"""Bytes that a character of a text becomes at most, when its document is written anew: two escapes of UTF-16."""
 _NAMESPACES = "grafana.sidecar.dashboards.searchNamespace"
 
 
@@ -67,21 +69,21 @@ def read_board(text: str | bytes, *, source: str, edit: str, way: Way) -> Loaded
     except DocumentError as error:
         said = f"{source} is not JSON that Grafana could load: {error}"
         return LoadedBoard(source=source, document=None, findings=(_finding("KVO-101", source, said, edit),))
-    return checked(document, source=source, edit=edit, way=way)
+    return checked(document, source=source, edit=edit, way=way, small=len(text) < MAX_BYTES // _MOST_LONGER)
 
 
-def checked(document: Any, *, source: str, edit: str, way: Way) -> LoadedBoard:
-    """Return a document that was read, with what Grafana would refuse of it."""
+def checked(document: Any, *, source: str, edit: str, way: Way, small: bool = False) -> LoadedBoard:
+    """Return a document that was read, with what Grafana would refuse of it; *small*: it surely has room."""
     try:
         seen = unwrapped(document)
     except DocumentError as error:
         said = f"{source} is JSON, and Grafana loads no dashboard from it: {error}"
         return LoadedBoard(source=source, document=None, findings=(_finding("KVO-101", source, said, edit),))
-    findings = () if way == "api" else tuple(_refusals(document, seen, source, edit, way))
+    findings = () if way == "api" else tuple(_refusals(document, seen, source, edit, way, small))
     return LoadedBoard(source=source, document=document, findings=findings)
 
 
-def _refusals(document: Any, seen: Unwrapped, source: str, edit: str, way: Way) -> Iterator[Finding]:
+def _refusals(document: Any, seen: Unwrapped, source: str, edit: str, way: Way, small: bool) -> Iterator[Finding]:
     if seen.shape is Shape.V2:
         said = f"{source} is in Grafana's v2 form, which provisioning from files and ConfigMaps refuses"
         yield _finding("KVO-102", source, said, None)
@@ -92,7 +94,7 @@ def _refusals(document: Any, seen: Unwrapped, source: str, edit: str, way: Way) 
     elif not title_of(seen.dashboard):
         said = f"{source} has no title, and Grafana refuses it: Dashboard title cannot be empty"
         yield _finding("KVO-101", source, said, edit)
-    size = _size(document)
+    size = 0 if small else _size(document)
     if size > MAX_BYTES:
         said = f"{source} has {size:,} bytes as compact JSON, and a ConfigMap holds {MAX_BYTES:,} at most"
         yield _finding("KVO-103", source, said, "split it into several, or load it through Grafana's API")
