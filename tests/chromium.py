@@ -18,7 +18,7 @@ import pytest
 import websocket
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-START_S, ANSWER_S = 60, 60
+START_S, ANSWER_S = 120, 120
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here (Debian: apt install chromium)")
 
@@ -31,9 +31,10 @@ class Page:
         self._numbers = itertools.count(1)
         self.requests: list[str] = []
         self.console: list[str] = []
-        self._loaded = False
+        self._loaded: set[str] = set()
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Send one command, and return what it answers; events that come before are noted down."""
@@ -56,8 +57,8 @@ class Page:
             self.console.append(json.dumps(params["exceptionDetails"]))
         elif method == "Runtime.consoleAPICalled":
             self.console.append(json.dumps(params["args"]))
-        elif method == "Page.loadEventFired":
-            self._loaded = True
+        elif method == "Page.lifecycleEvent" and params["name"] == "load":
+            self._loaded.add(params["loaderId"])
         elif method == "Log.entryAdded":
             self.console.append(params["entry"]["text"])
 
@@ -70,9 +71,9 @@ class Page:
         # By way of an empty page: to the same address with another #part no page is loaded.
         for url in ("about:blank", path.as_uri()):
             self.requests.clear()
-            self._loaded = False
-            self.call("Page.navigate", url=url)
-            while not self._loaded:
+            # Which page has loaded is told by its loader: word of the one before may be late.
+            loader = self.call("Page.navigate", url=url)["loaderId"]
+            while loader not in self._loaded:
                 self._read(lambda _: True)
 
     def until(self, comes_true: Callable[[], bool]) -> None:
@@ -145,6 +146,10 @@ def _tab(profile: Path, process: subprocess.Popen[bytes]) -> str:
     import urllib.request
 
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"http://127.0.0.1:{port}/json/list", timeout=ANSWER_S) as answer:
-        tabs = json.load(answer)
-    return next(each["webSocketDebuggerUrl"] for each in tabs if each["type"] == "page")
+    while True:
+        with opener.open(f"http://127.0.0.1:{port}/json/list", timeout=ANSWER_S) as answer:
+            tabs = [each["webSocketDebuggerUrl"] for each in json.load(answer) if each["type"] == "page"]
+        if tabs:
+            return str(tabs[0])
+        assert time.monotonic() < deadline, f"{CHROMIUM} has no tab"
+        time.sleep(0.05)

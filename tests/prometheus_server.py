@@ -35,7 +35,7 @@ BINARIES: tuple[Binary, ...] = ("3", "2.42")
 _NAME = "prometheus"
 _STARTS = 3
 """Starts tried: the port that was free a moment ago may be taken."""
-_READY_S = 60.0
+_READY_S = 120.0
 _END = b"# EOF"
 _DEBIAN = "Debian's prometheus 2.x is missing: apt-get install --no-install-recommends prometheus"
 

@@ -15,8 +15,9 @@ from .progress import Progress
 POLL_S = 2.0
 """Between two looks: a rollout takes tens of seconds, and a look costs a few requests."""
 
-GONE_LIMIT_S = 30.0
-"""The garbage collector takes seconds; what is there for longer is somebody's."""
+GONE_LIMIT_S = 60.0
+"""The garbage collector takes seconds, but hears of a kind that is new only every half minute; what is there for longer
+is somebody's."""
 
 WORKLOADS = ("Deployment.apps", "StatefulSet.apps", "DaemonSet.apps")
 CUSTOM = ("Prometheus.monitoring.coreos.com", "Alertmanager.monitoring.coreos.com")

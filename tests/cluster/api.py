@@ -26,6 +26,13 @@ class ApiError(Exception):
         self.status = status
 
 
+class Busy(ApiError):
+    """The API server, or what is behind it, has no time for this request now: 429, 500, 503 or 504."""
+
+
+BUSY = frozenset({429, 500, 503, 504})
+
+
 class Unreachable(Exception):
     """The API server could not be asked."""
 
@@ -55,11 +62,12 @@ class Api:
         self._http.close()
 
     def request(
-        self, method: str, path: str, body: object = None, *, content_type: str = "application/json", **params: str
-    ) -> Any:
+        self, method: str, path: str, body: object = None, *, content_type: str = "application/json",
+        accept: str = "*/*", **params: str,
+    ) -> Any:  # fmt: skip
         """Return the answer to one request, decoded where it is JSON; ApiError unless it is a success."""
         content = None if body is None else json.dumps(body)
-        headers = {"Content-Type": content_type} if body is not None else {}
+        headers = {"Accept": accept, **({"Content-Type": content_type} if body is not None else {})}
         try:
             response = self._http.request(method, path, content=content, headers=headers, params=params)
         except httpx.TransportError as error:
@@ -90,6 +98,28 @@ class Api:
                 return False
             raise
         return True
+
+    def lists(self, api_version: str, kind: str) -> bool:
+        """Return whether objects of the kind can be listed, and whether aggregated discovery tells of it.
+
+        Of a kind that comes or goes the server says 404 in one place when another has it; or 429.
+        """
+        group, _, version = api_version.rpartition("/")
+        aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+        try:
+            self.request("GET", self.path(api_version, kind), limit="1")
+            groups = self.request("GET", "/apis" if group else "/api", accept=aggregated)["items"]
+        except ApiError as error:
+            if error.status in (404, 429):
+                return False
+            raise
+        return any(
+            each["metadata"].get("name", "") == group
+            and one["version"] == version
+            and any(resource["responseKind"]["kind"] == kind for resource in one["resources"])
+            for each in groups
+            for one in each["versions"]
+        )
 
     def path_of(self, obj: Object) -> str:
         """Return the path of *obj*; a namespaced one without a namespace is taken to be in `default`."""
@@ -161,15 +191,17 @@ class Api:
         holds: Callable[[Object], bool], *, timeout_s: float = 120,
     ) -> Object:  # fmt: skip
         """Return the object as soon as it is there and *holds* says so; AssertionError when time is up."""
-        end = time.monotonic() + timeout_s
-        while True:
-            found = self.find(api_version, kind, name, namespace)
-            if found is not None and holds(found):
-                return found
-            if time.monotonic() > end:
-                state = "missing" if found is None else json.dumps(found.get("status"))[:1000]
-                raise AssertionError(f"{kind} {name} is not as wanted after {timeout_s} s: {state}")
-            time.sleep(0.2)
+        seen: list[Object | None] = [None]
+
+        def wanted() -> Object | None:
+            seen[0] = found = self.find(api_version, kind, name, namespace)
+            return found if found is not None and holds(found) else None
+
+        try:
+            return eventually(wanted, timeout_s=timeout_s)
+        except AssertionError as error:
+            state = "missing" if seen[0] is None else json.dumps(seen[0].get("status"))[:1000]
+            raise AssertionError(f"{kind} {name} is not as wanted after {timeout_s} s: {state}") from error
 
     def follow(self, api_version: str, kind: str, stopped: threading.Event) -> Iterator[tuple[str, Object]]:
         """Yield (event type, object) until *stopped*: all that is there as ADDED, then every change as it comes.
@@ -185,7 +217,7 @@ class Api:
                     yield "ADDED", {"apiVersion": api_version, "kind": kind, **item}
                 yield from self._watch(path, listing["metadata"]["resourceVersion"])
             except ApiError as error:
-                if error.status not in (404, 410, 429, 500, 503, 504):
+                if error.status not in (404, 410, *BUSY):
                     raise
             except (Unreachable, httpx.TransportError):
                 # Nobody waits for the answer here: the next turn asks again.
@@ -228,15 +260,20 @@ T = TypeVar("T")
 def eventually(look: Callable[[], T], *, timeout_s: float = 120, every_s: float = 0.2) -> T:
     """Return the first true answer of *look*; AssertionError with the last answer when time is up.
 
-    There is time for a machine that has a dozen other things to do: whoever is right does not wait for its end.
+    There is time for a machine that has a dozen other things to do: whoever is right does not wait for its end. An API
+    server that is busy, or a Service that has no ready pod, has not answered yet.
     """
     end = time.monotonic() + timeout_s
     while True:
-        answer = look()
-        if answer:
-            return answer
+        last: object
+        try:
+            last = answer = look()
+            if answer:
+                return answer
+        except Busy as busy:
+            last = busy
         if time.monotonic() > end:
-            raise AssertionError(f"not so within {timeout_s} s; the last answer was {answer!r}")
+            raise AssertionError(f"not so within {timeout_s} s; the last answer was {last!r}")
         time.sleep(every_s)
 
 
@@ -246,4 +283,4 @@ def _refuse_errors(response: httpx.Response) -> None:
     message = response.text
     if response.headers.get("Content-Type", "").startswith("application/json"):
         message = response.json().get("message", message)
-    raise ApiError(response.status_code, message)
+    raise (Busy if response.status_code in BUSY else ApiError)(response.status_code, message)

@@ -16,12 +16,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import yaml
 
 from tests.cluster import build, controlplane
-from tests.cluster.api import Api, Object
+from tests.cluster.api import Api, Object, eventually
 from tests.cluster.certificates import Pair
 from tests.cluster.clusterpolicy import EXPORTER, EXPORTER_PORT, NAMESPACE, GpuOperator
 from tests.cluster.exporters import Exposition
@@ -209,10 +209,15 @@ def apply_crds(api: Api, name: str) -> None:
     """Apply the CRDs that come with the pinned module of *name*, and return once they are served."""
     crds: list[Object] = [yaml.load(file.read_text(), _Loader) for file in build.crd_files(name)]
     api.apply(*crds)
+    until_served(api, *crds)
+
+
+def until_served(api: Api, *crds: Object) -> None:
+    """Return once what the CRDs define can be listed, and stands in both kinds of discovery.
+
+    An established definition is none of that yet: the API server takes it up in several places, one after the other.
+    """
     for crd in crds:
-        api.until("apiextensions.k8s.io/v1", "CustomResourceDefinition", crd["metadata"]["name"], None, _is_established)
-
-
-def _is_established(crd: dict[str, Any]) -> bool:
-    conditions = crd.get("status", {}).get("conditions", ())
-    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions or ())
+        spec = crd["spec"]
+        for version in (each["name"] for each in spec["versions"] if each["served"]):
+            eventually(lambda at=f"{spec['group']}/{version}", kind=spec["names"]["kind"]: api.lists(at, kind))

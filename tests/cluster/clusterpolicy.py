@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 
-from tests.cluster.api import Api, Object, background
+from tests.cluster.api import BUSY, Api, ApiError, Object, background
 
 NAMESPACE = "gpu-operator"
 EXPORTER = "nvidia-dcgm-exporter"
 EXPORTER_PORT = 9400
 _MONITORS = "monitoring.coreos.com/v1"
 _LABELS = {"app": EXPORTER}
+PASSING = frozenset({403, 404, 409, *BUSY})
+"""What the API server says of a namespace that goes, a kind that comes, an object that changes; or while it is busy."""
 
 
 class GpuOperator:
@@ -32,8 +34,24 @@ class GpuOperator:
     def _follow(self) -> None:
         for event, policy in self._api.follow("nvidia.com/v1", "ClusterPolicy", self._stopped):
             # What is left behind by a deleted policy is the garbage collector's: it owned everything.
-            if event != "DELETED" and "deletionTimestamp" not in policy["metadata"]:
-                self._reconcile(policy)
+            if event != "DELETED":
+                self._until_done(policy)
+
+    def _until_done(self, policy: Object) -> None:
+        """Do what the policy says by now, again and again while its namespace goes, kinds come, or objects change."""
+        metadata = policy["metadata"]
+        while not self._stopped.is_set():
+            try:
+                now = self._api.find(policy["apiVersion"], policy["kind"], metadata["name"])
+                gone = now is None or now["metadata"]["uid"] != metadata["uid"]
+                if now is not None and not gone and "deletionTimestamp" not in now["metadata"]:
+                    self._reconcile(now)
+            except ApiError as error:
+                if error.status not in PASSING:
+                    raise
+                self._stopped.wait(0.3)
+            else:
+                return
 
     def _reconcile(self, policy: Object) -> None:
         exporter = policy["spec"].get("dcgmExporter", {})

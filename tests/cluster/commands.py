@@ -13,8 +13,8 @@ from tests.cluster.charts import chart_under_test
 
 ROOT = Path(__file__).parents[2]
 KVOBS = (sys.executable, "-m", "kvobs")
-LIMIT_S = 240
-"""How long a command may take before it counts as hanging."""
+LIMIT_S = 600
+"""How long a command may take before it counts as hanging: an install waits minutes for pods, and then for data."""
 
 
 def kvobs(
@@ -59,12 +59,16 @@ class Running:
 
     def until(self, line: str) -> None:
         """Return as soon as a line begins with *line*; AssertionError when kvobs ends without it."""
+        assert self.says(line), f"{line!r} was never said: {self.said}"
+
+    def says(self, line: str) -> bool:
+        """Return whether a line begins with *line*, as soon as one does, or when kvobs ends."""
         assert self.process.stderr is not None
         for each in self.process.stderr:
             self.said.append(each)
             if each.startswith(line):
-                return
-        raise AssertionError(f"{line!r} was never said: {self.said}")
+                return True
+        return False
 
     def descendants(self) -> list[int]:
         """Return the processes that kvobs has started, and theirs."""

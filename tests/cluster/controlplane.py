@@ -18,7 +18,7 @@ from tests.cluster.processes import ProcessError, Processes, free_port
 
 ADVERTISED = "10.2.255.1"
 """The address by which the cluster knows its API server: loopback addresses are refused in EndpointSlices."""
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)

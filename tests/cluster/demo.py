@@ -173,7 +173,7 @@ def show_samples(bed: Bed) -> None:
         answer = bed.api.request("GET", path, query=QUERY)
         return list(answer["data"]["result"])
 
-    for sample in eventually(samples, timeout_s=90):
+    for sample in eventually(samples):
         print(json.dumps(sample))
 
 

@@ -8,6 +8,7 @@ there.
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import itertools
 from collections.abc import Iterator
@@ -102,12 +103,12 @@ class Operator:
     def __init__(self, processes: Processes, name: str, health_url: str) -> None:
         self._processes = processes
         self._name = name
-        self._health_url = health_url
+        self._probe = _Probe(health_url)
 
     def ready(self) -> bool:
         """Return whether it serves; ProcessError if it has ended."""
         self._processes.check(self._name)
-        return _answers(self._health_url)
+        return self._probe.passes()
 
     def stop(self) -> None:
         """End it."""
@@ -121,16 +122,22 @@ class Prometheus:
         self._processes = processes
         self._name = name
         self._url = url
+        self._probe = _Probe(f"{url}/-/ready")
         self._configuration = configuration
+        self._stale = False
+        """Whether it has not read its configuration as it is by now."""
 
     def ready(self) -> bool:
         """Return whether it serves, after a look at its configuration; ProcessError if it has ended."""
         self._processes.check(self._name)
-        if not _answers(f"{self._url}/-/ready"):
+        if not self._probe.passes():
             return False
-        if self._configuration.refresh():
+        self._stale = self._configuration.refresh() or self._stale
+        if self._stale:
             # A refused reload is Prometheus' to tell, in its log and metrics: it goes on with what it had.
-            httpx.post(f"{self._url}/-/reload", timeout=5, trust_env=False)
+            with contextlib.suppress(httpx.TransportError):  # no time for it now; the next look asks again
+                httpx.post(f"{self._url}/-/reload", timeout=30, trust_env=False)
+                self._stale = False
         return True
 
     def stop(self) -> None:
@@ -219,9 +226,23 @@ def _mounted_secrets(api: Api, pod: Object, container: Object, folder: Path) -> 
     return written
 
 
-def _answers(url: str) -> bool:
-    try:
-        # The operator's certificate names the Service, not the loopback address that is asked here.
-        return httpx.get(url, timeout=2, verify=False, trust_env=False).is_success
-    except httpx.TransportError:
-        return False
+class _Probe:
+    """A readiness probe: who was ready is so until several looks in a row say otherwise, as for a kubelet."""
+
+    FAILURES = 3
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._failed = self.FAILURES
+
+    def passes(self) -> bool:
+        """Look, and return whether the pod is to be called ready."""
+        self._failed = 0 if self._answers() else self._failed + 1
+        return self._failed < self.FAILURES
+
+    def _answers(self) -> bool:
+        try:
+            # The operator's certificate names the Service, not the loopback address that is asked here.
+            return httpx.get(self._url, timeout=2, verify=False, trust_env=False).is_success
+        except httpx.TransportError:
+            return False

@@ -52,7 +52,8 @@ class Processes:
 
     def running(self) -> set[str]:
         """Return the names of the processes that were started and have neither ended nor been stopped."""
-        return {name for name in self._started if self.exit_code(name) is None}
+        # A copy: the kubelets' thread starts and stops others meanwhile.
+        return {name for name in list(self._started) if self.exit_code(name) is None}
 
     def check(self, name: str) -> None:
         """Raise ProcessError if *name* has ended."""

@@ -22,7 +22,7 @@ from tests.cluster.certificates import Authority
 from tests.cluster.charts import helm
 from tests.cluster.processes import Processes
 
-START_TIMEOUT_S = 20.0
+START_TIMEOUT_S = 60.0
 LOOPBACK = "127.0.0.1"
 
 

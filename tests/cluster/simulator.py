@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from tests.cluster import hooks, nodes, podstatus
-from tests.cluster.api import Api, ApiError, Object, background
+from tests.cluster.api import Api, ApiError, Busy, Object, background
 from tests.cluster.network import Address, Network
 from tests.cluster.nodes import Machine
 from tests.cluster.podstatus import Hold
@@ -100,7 +100,7 @@ class Simulator:
         found = self._named(namespace, pod)
         if found is None:
             return None
-        texts = [text for pattern, text in self._logs.items() if _matches(pattern, found)]
+        texts = [text for pattern, text in list(self._logs.items()) if _matches(pattern, found)]
         return texts[-1] if texts else f"{container} started\n"
 
     def ip_of(self, namespace: str, pod: str) -> str | None:
@@ -121,7 +121,9 @@ class Simulator:
     def _beat(self) -> None:
         while not self._stopped.wait(HEARTBEAT_S):
             for machine in self._machines.values():
-                nodes.beat(self._api, machine)
+                # The next beat makes up for one that the API server had no time for.
+                with contextlib.suppress(Busy):
+                    nodes.beat(self._api, machine)
 
     def _watch_pods(self) -> None:
         for event, pod in self._api.follow("v1", "Pod", self._stopped):
@@ -158,6 +160,8 @@ class Simulator:
                 self._api.delete("v1", "Pod", name, namespace, grace_s=0)
             elif machine is not None and pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
                 self._report(pod, machine)
+        except Busy:
+            self._unsettled.add(uid)
         except ApiError as error:
             if error.status not in (404, 409):  # deleted, or changed, meanwhile
                 raise
@@ -189,7 +193,8 @@ class Simulator:
 
     def _hold(self, pod: Object, ip: str) -> Hold | None:
         """Return what keeps the pod from being ready: a test's word, something it mounts, or its program."""
-        holds = [hold for pattern, hold in self._holds.items() if _matches(pattern, pod)]
+        # A copy: a test holds and releases others meanwhile.
+        holds = [hold for pattern, hold in list(self._holds.items()) if _matches(pattern, pod)]
         if holds:
             return holds[-1]
         uid = pod["metadata"]["uid"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tests.cluster.api import Api, ApiError, Object, eventually
+from tests.cluster.unfinished import unfinished
 
 Key = tuple[str, str, str]
 """Kind with its group (`Deployment.apps`), namespace (or ""), name."""
@@ -30,11 +31,14 @@ def snapshot(api: Api) -> dict[Key, Object]:
     return found
 
 
-def settled(api: Api, *, timeout_s: float = 60) -> dict[Key, Object]:
+def settled(api: Api, *, timeout_s: float = 180) -> dict[Key, Object]:
     """Return a snapshot of a cluster that has come to rest: two looks, a moment apart, found the same versions.
 
-    A kind that is about to come or go (429, 404) is waited for, and so is what controllers put into every namespace.
+    A moment says little on a machine that has other things to do, so what is still to come (`unfinished`) is waited for
+    by name. A kind that is about to come or go (429, 404) is waited for, too.
     """
+
+    missing: list[str] = []
 
     def look() -> dict[Key, Object] | None:
         try:
@@ -45,11 +49,26 @@ def settled(api: Api, *, timeout_s: float = 60) -> dict[Key, Object]:
             if error.status not in (404, 429):
                 raise
             return None
-        namespaces = [key[2] for key in now if key[0] == "Namespace"]
-        begun = bool(namespaces) and all(("ConfigMap", each, "kube-root-ca.crt") in now for each in namespaces)
-        return now if begun and versions(before) == versions(now) else None
+        missing[:] = unfinished(now)
+        return now if versions(before) == versions(now) and not missing else None
 
-    return eventually(look, timeout_s=timeout_s)
+    try:
+        return eventually(look, timeout_s=timeout_s)
+    except AssertionError as error:
+        raise AssertionError(f"no rest within {timeout_s} s; still to come: {missing}") from error
+
+
+def come_to(
+    api: Api, before: Snapshot, wanted: Callable[[dict[Key, str]], object], *, timeout_s: float = 180
+) -> dict[Key, str]:
+    """Return how a cluster at rest differs from *before*, as soon as that is as *wanted*, or at the latest when time
+    is up: what operators and the garbage collector make of a change comes when they have come to it.
+    """
+    end = time.monotonic() + timeout_s
+    while True:
+        found = differences(before, settled(api))
+        if wanted(found) or time.monotonic() > end:
+            return found
 
 
 def versions(objects: Snapshot) -> dict[Key, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -98,8 +99,11 @@ def test_too_many_gpus_leave_a_pod_pending(bed: Bed, app: str) -> None:
     """Who asks for more than there is stays Pending, with the real scheduler's words."""
     bed.api.apply(deployment(app, container={"resources": {"limits": {"nvidia.com/gpu": "9"}}}))
 
-    conditions = eventually(lambda: pod_of(bed, app).get("status", {}).get("conditions"))
-    assert "Insufficient nvidia.com/gpu" in conditions[0]["message"]
+    # A scheduler that has not heard of the nodes yet has other words first.
+    eventually(
+        lambda: "Insufficient nvidia.com/gpu" in json.dumps(pod_of(bed, app).get("status", {}).get("conditions"))
+    )
+    assert "nodeName" not in pod_of(bed, app)["spec"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +166,7 @@ def test_nobody_listens(bed: Bed, app: str) -> None:
     start = time.monotonic()
     with pytest.raises(ApiError, match="503"):
         bed.api.request("GET", f"/api/v1/namespaces/default/services/{app}:http/proxy/")
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20  # a server that stays silent costs half a minute
 
 
 def test_logs(bed: Bed, app: str) -> None:
@@ -258,8 +262,10 @@ def test_cluster_policy(bed: Bed) -> None:
     monitor = ("monitoring.coreos.com/v1", "ServiceMonitor", "nvidia-dcgm-exporter", "gpu-operator")
     bed.api.apply(cluster_policy({"enabled": False}))
 
-    pod = eventually(lambda: bed.api.list("v1", "Pod", "gpu-operator", "app=nvidia-dcgm-exporter"))[0]
-    assert pod["spec"]["nodeName"] == "gpu-node"
+    pods = lambda: bed.api.list("v1", "Pod", "gpu-operator", "app=nvidia-dcgm-exporter")  # noqa: E731
+    assert eventually(lambda: [each["spec"]["nodeName"] for each in pods() if "nodeName" in each["spec"]]) == [
+        "gpu-node"
+    ]
     path = "/api/v1/namespaces/gpu-operator/services/nvidia-dcgm-exporter:gpu-metrics/proxy/metrics"
     eventually(lambda: _reaches(bed, path))
     assert "DCGM_FI_DEV_GPU_TEMP{" in bed.api.request("GET", path)
@@ -314,7 +320,7 @@ def test_killed_run_leaves_nothing() -> None:
         run.wait()
         run.stdout.close()
 
-    eventually(lambda: not folder.exists() and not _processes_of(folder), timeout_s=10)
+    eventually(lambda: not folder.exists() and not _processes_of(folder))
 
 
 def test_a_stopped_bed_leaves_nothing() -> None:
@@ -325,7 +331,7 @@ def test_a_stopped_bed_leaves_nothing() -> None:
 
     assert not folder.exists()
     assert not _processes_of(folder)
-    eventually(lambda: set(threading.enumerate()) <= before, timeout_s=5)
+    eventually(lambda: set(threading.enumerate()) <= before)
 
 
 def _hook(name: str, *arguments: str) -> Object:

@@ -20,7 +20,7 @@ from kvobs.stack.recognise import VICTORIA_METRICS
 from kvobs.use_cases.install import InstallReport, install
 from kvobs.use_cases.uninstall import uninstall
 from tests.cluster.api import Api, Object, eventually
-from tests.cluster.bed import Bed
+from tests.cluster.bed import Bed, until_served
 from tests.stack.cases import ROOT, Case, in_short_objects, load
 
 CASES = [
@@ -85,8 +85,9 @@ def bed() -> Iterator[Bed]:
         for each in VICTORIA_METRICS:
             kind, _, group = each.partition(".")
             kinds.append((group, "v1beta1", kind))
-        bed.api.apply(*(definition(*each) for each in kinds))
-        eventually(lambda: all(bed.api.serves(f"{group}/{version}", kind) for group, version, kind in kinds))
+        definitions = [definition(*each) for each in kinds]
+        bed.api.apply(*definitions)
+        until_served(bed.api, *definitions)
         yield bed
 
 
@@ -116,11 +117,14 @@ def _live_owner(api: Api, owner: dict[str, Any], namespace: str) -> dict[str, An
 
 
 def take_down(api: Api, objects: Iterable[Object]) -> None:
-    """Delete *objects* but for the namespaces, which would take their time."""
+    """Delete *objects* but for the namespaces, which would take their time; return once their pods are gone, too."""
     gone = [each for each in objects if each["kind"] != "Namespace"]
     for each in gone:
         api.delete(*place(each), grace_s=0)
     eventually(lambda: all(api.find(*place(each)) is None for each in gone))
+    homes = {each["metadata"]["namespace"] for each in gone if "namespace" in each["metadata"]}
+    left = (("apps/v1", "ReplicaSet"), ("v1", "Pod"))
+    eventually(lambda: not any(api.list(*kind, home) for kind in left for home in homes))
 
 
 def place(each: Object) -> tuple[str, str, str, str | None]:

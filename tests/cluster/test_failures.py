@@ -23,6 +23,7 @@ from tests.cluster.bed import Bed
 from tests.cluster.certificates import Authority
 from tests.cluster.charts import small_chart
 from tests.cluster.commands import kvobs, stack_arguments
+from tests.cluster.rights import until_in_force
 from tests.cluster.snapshots import differences, settled
 
 COMMANDS = (("install",), ("status",), ("uninstall", "--yes"))
@@ -151,7 +152,7 @@ def test_a_silent_api_server_and_a_command(tmp_path: Path, bed: Bed) -> None:
         config = kubeconfig(tmp_path / "config", url)
         for command in COMMANDS:
             one = (*command, "--kubeconfig", config, "--request-timeout", "1s")
-            done = kvobs(*one, env=bed.environment(), code=4, limit_s=60)
+            done = kvobs(*one, env=bed.environment(), code=4)
             assert f"kvobs: {url} " in done.stderr
             assert "within 1 s" in done.stderr
     done = kvobs("status", "--request-timeout", "soon", env=bed.environment(), code=2)
@@ -342,6 +343,7 @@ def reader(bed: Bed) -> Path:
             "subjects": [{"kind": "User", "name": READER, "apiGroup": group}],
         },
     )
+    until_in_force(bed.api, READER, {"metadata": {}, "rules": rules})
     return bed.kubeconfig_for(READER)
 
 

@@ -30,11 +30,14 @@ def helm(request: pytest.FixtureRequest, cluster: Bed | ForeignCluster) -> Helm:
 
 
 @pytest.fixture
-def namespace(helm: Helm) -> Iterator[str]:
+def namespace(helm: Helm, cluster: Bed | ForeignCluster) -> Iterator[str]:
     """A namespace that Helm makes; its releases are gone afterwards."""
     name = f"helm-{helm.version()[0]}"
     yield name
     helm.uninstall("small", name)
+    # A pod that stays would be taken for one of the next test's, and Helm forgets what an interrupted upgrade made.
+    cluster.api.delete("v1", "Pod", "small", name, grace_s=0)
+    eventually(lambda: cluster.api.find("v1", "Pod", "small", name) is None)
 
 
 def install(helm: Helm, namespace: str, *expressions: str, wait: bool = True, timeout_s: int | None = None) -> int:
@@ -108,7 +111,7 @@ def test_the_record_of_a_release(helm: Helm, namespace: str, cluster: Bed | Fore
 def test_not_ready(helm: Helm, namespace: str) -> None:
     """What is not ready in time is a HelmError that says so, and the release is left as failed."""
     with pytest.raises(HelmError) as late:
-        install(helm, namespace, "never=true", timeout_s=2)
+        install(helm, namespace, "never=true", timeout_s=5)
 
     assert "kubectl get pods" in str(late.value.hint)
     release = helm.release("small", namespace)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cluster.bed import Bed
 from tests.cluster.build import binary
+from tests.cluster.commands import LIMIT_S
 
 
 def kubectl(bed: Bed, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -17,7 +18,7 @@ def kubectl(bed: Bed, *arguments: str) -> subprocess.CompletedProcess[str]:
     env = bed.environment()
     env["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), env["PATH"]])
     command = [str(binary("kubectl")), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=LIMIT_S, check=False)
 
 
 def test_kubectl_runs_the_plugin(bed: Bed) -> None:

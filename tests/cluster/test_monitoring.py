@@ -16,7 +16,7 @@ def prometheus(bed: Bed) -> None:
     """Give the bed an operator, and a Prometheus that takes monitors labelled `release: test` from everywhere."""
     bed.apply_crds("prometheus-operator")
     bed.api.apply(OPERATOR, PROMETHEUS, SERVICE)
-    bed.api.until(MONITORING, "Prometheus", "main", "default", _is_available, timeout_s=60)
+    bed.api.until(MONITORING, "Prometheus", "main", "default", _is_available)
 
 
 def query(bed: Bed, promql: str) -> list[Object]:
@@ -31,7 +31,7 @@ def test_a_monitored_service_is_scraped(bed: Bed) -> None:
     bed.expose("default/vllm-*", 8000, Exposition.of_file(METRICS / "vllm-small.txt", growth=0.01))
     bed.api.apply(*_server("vllm"), _monitor("vllm", {"release": "test"}))
 
-    found = eventually(lambda: query(bed, "vllm:num_requests_running"), timeout_s=60)
+    found = eventually(lambda: query(bed, "vllm:num_requests_running"))
 
     labels = found[0]["metric"]
     assert found[0]["value"][1] == "3"
@@ -39,18 +39,18 @@ def test_a_monitored_service_is_scraped(bed: Bed) -> None:
     assert {name: labels[name] for name in ("namespace", "service", "job", "endpoint", "container")} == {
         "namespace": "default", "service": "vllm", "job": "vllm", "endpoint": "http", "container": "app",
     }  # fmt: skip
-    eventually(lambda: query(bed, "rate(vllm:generation_tokens_total[30s]) > 0"), timeout_s=60)
+    eventually(lambda: query(bed, "rate(vllm:generation_tokens_total[30s]) > 0"))
 
 
 def test_an_unlabelled_monitor_is_ignored(bed: Bed) -> None:
     """A ServiceMonitor that the Prometheus object does not select leads to no target, until it gets the label."""
     bed.expose("default/other-*", 8000, Exposition("# TYPE other gauge\nother 1\n"))
     bed.api.apply(*_server("other"), _monitor("other", {}), _monitor("marker", {"release": "test"}))
-    eventually(lambda: _jobs(bed, "marker"), timeout_s=60)
+    eventually(lambda: _jobs(bed, "marker"))
     assert not _jobs(bed, "other")
 
     bed.api.apply(_monitor("other", {"release": "test"}))
-    eventually(lambda: query(bed, "other"), timeout_s=60)
+    eventually(lambda: query(bed, "other"))
 
 
 def test_rules_are_evaluated(bed: Bed) -> None:
@@ -65,7 +65,7 @@ def test_rules_are_evaluated(bed: Bed) -> None:
         }
     )
 
-    eventually(lambda: query(bed, "answer == 42"), timeout_s=60)
+    eventually(lambda: query(bed, "answer == 42"))
 
 
 def test_a_removed_operator_ends(bed: Bed) -> None:
@@ -76,7 +76,7 @@ def test_a_removed_operator_ends(bed: Bed) -> None:
     assert "prometheus-1" in bed.running()
 
     bed.api.apply(_monitor("late", {"release": "test"}), OPERATOR)
-    eventually(lambda: _jobs(bed, "late"), timeout_s=60)
+    eventually(lambda: _jobs(bed, "late"))
 
 
 def _jobs(bed: Bed, monitor: str) -> bool:

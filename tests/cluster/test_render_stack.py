@@ -128,10 +128,8 @@ def test_it_comes_up(bare: Bed, render: Callable[..., subprocess.CompletedProces
     bare.api.apply(*definitions, admin_secret())
     bare.api.apply(*rest)
     prometheus = f"{RELEASE}-prometheus"
-    bare.api.until("monitoring.coreos.com/v1", "Prometheus", prometheus, "monitoring", holds=is_available, timeout_s=90)
-    eventually(
-        lambda: all(is_ready(each) for each in bare.api.list("apps/v1", "Deployment", "monitoring")), timeout_s=60
-    )
+    bare.api.until("monitoring.coreos.com/v1", "Prometheus", prometheus, "monitoring", holds=is_available)
+    eventually(lambda: all(is_ready(each) for each in bare.api.list("apps/v1", "Deployment", "monitoring")))
 
 
 def admin_secret() -> Object:

@@ -20,7 +20,7 @@ from tests.cluster.bed import Bed
 from tests.cluster.charts import chart_under_test, package
 from tests.cluster.commands import kvobs as run
 from tests.cluster.registry import OciRegistry
-from tests.cluster.snapshots import Key, Snapshot, differences, settled
+from tests.cluster.snapshots import Key, Snapshot, come_to, settled
 from tests.cluster.workloads import gpu_operator, vllm
 
 NAMESPACE = "monitoring"
@@ -290,9 +290,8 @@ def _changes(clean: Clean, before: Snapshot, expected: set[Key]) -> dict[Key, st
 
     The garbage collector needs a moment, or half a minute where a kind is new; what is still there then is returned.
     """
-    end = time.monotonic() + 60
-    while True:
-        changed = differences(before, settled(clean.api))
-        odd = [key for key in changed if key not in expected and not key[2].endswith(GROUP) and "helm" not in key[2]]
-        if not odd or time.monotonic() > end:
-            return changed
+
+    def stays(key: Key) -> bool:
+        return key in expected or key[2].endswith(GROUP) or "helm" in key[2]
+
+    return come_to(clean.api, before, lambda changed: all(map(stays, changed)))

@@ -58,6 +58,10 @@ def gpu_operator(bed: Bed, *arguments: str, helm: str = "4") -> None:
     bed.apply_crds("gpu-operator")
     helm_run(bed, "upgrade", "--install", "gpu-operator", str(CHARTS / "gpu-operator"), "-n", "gpu-operator",
              "--create-namespace", *arguments, helm=helm)  # fmt: skip
+    # A new policy says when it has been followed: the exporter's Service is there then, and its monitor if asked for.
+    bed.api.until(
+        "nvidia.com/v1", "ClusterPolicy", "cluster-policy", None, lambda found: "state" in found.get("status", {})
+    )
 
 
 def helm_run(bed: Bed, *arguments: str, helm: str = "4") -> str:

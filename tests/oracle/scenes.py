@@ -18,8 +18,8 @@ from ..cluster.build import made
 HERE = Path(__file__).parent
 MANIFESTS = ("package.json", "package-lock.json")
 
-INSTALL_TIMEOUT_S = 400
-ANSWER_TIMEOUT_S = 120
+INSTALL_TIMEOUT_S = 900
+ANSWER_TIMEOUT_S = 300
 
 
 def missing() -> str | None:

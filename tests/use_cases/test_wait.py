@@ -12,7 +12,7 @@ from kvobs.stack.applyset import Record
 from kvobs.stack.choice import DesiredRelease, Target
 from kvobs.stack.values import grafana_of, prometheus_of
 from kvobs.use_cases.progress import Silent
-from kvobs.use_cases.wait import wait_ready
+from kvobs.use_cases.wait import GONE_LIMIT_S, wait_gone, wait_ready
 
 RELEASE = DesiredRelease(namespace="mon", name="kps", chart="c", version=None, values={})
 
@@ -104,3 +104,20 @@ def test_a_reused_stack_is_its_prometheus_object_alone() -> None:
     }
     reused = replace(target({}), release=None)
     assert wait(Cluster(prometheus, deployment("mon", ready=0)), reused) == 1
+
+
+@pytest.mark.parametrize(
+    ("goes_after_s", "stays", "waits_s"),
+    [(0, 0, 0), (45, 0, 46), (3600, 1, GONE_LIMIT_S)],
+    ids=["now", "late", "never"],
+)
+def test_what_the_garbage_collector_is_late_for(goes_after_s: float, stays: int, waits_s: float) -> None:
+    """It hears of a kind that came with the install after half a minute; for what nobody takes there is an end."""
+    cluster = Cluster()
+
+    def staying() -> list[dict[str, Any]]:
+        return [deployment("mon", ready=0)] if cluster.now < goes_after_s else []
+
+    left = wait_gone(staying, progress=Silent(), sleep=cluster.sleep, clock=lambda: cluster.now)
+
+    assert (len(left), cluster.now) == (stays, waits_s)

@@ -80,10 +80,13 @@ def case(world: World, action: Action, fault: Fault, whole: Course, *, tries: in
         except KvobsError as raised:
             error = raised
     took_s = time.monotonic() - begin
-    if not heard.hits and error is None and tries > 1:
-        # How often Helm asks for the same depends on how fast the cluster is; and a Lease that the run before could
-        # not give back is taken over, not made.
+    if not heard.hits and tries > 1:
+        # How often Helm asks for the same depends on how fast the cluster is; a Lease that the run before could not
+        # give back is taken over, not made; and where silence is to be short, a slow answer may be given up before it.
+        world.let_the_process_end()
         world.run("uninstall" if action == "install" else "install")
+        if action == "install":
+            world.emptied()
         again = replace(fault, place=replace(fault.place, nth=1)) if world.client == "Helm" else fault
         return case(world, action, again, whole, tries=tries - 1)
     if not heard.hits:

@@ -1,7 +1,8 @@
 """A stand-in for the helm executable: records how it was called and answers as its scenario says.
 
 The folder in $STAND_IN holds `scenario.json`, first words of a command line -> what to do: `stdout`, `stderr`,
-`exit`, and `hang`: start a child, write `pids.json`, and wait with it (`deaf`: even after SIGTERM).
+`exit`, and `hang`: start a child, write `pids.json`, and wait with it (`deaf`: even after SIGTERM, which makes the file
+`told`).
 Every call is appended to `calls.jsonl`.
 """
 
@@ -33,6 +34,8 @@ if answer.get("hang"):
     if answer.get("deaf"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    if answer.get("deaf"):
+        signal.signal(signal.SIGTERM, lambda *_: (folder / "told").touch())
     unfinished = folder / "pids.tmp"
     unfinished.write_text(json.dumps([os.getpid(), child.pid]))
     unfinished.rename(folder / "pids.json")
