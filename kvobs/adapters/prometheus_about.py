@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ..health.answers import ScrapeTarget, Server
+import yaml
+
+from ..health.answers import Exposed, Relabelings, ScrapeTarget, Server
 from .prometheus_series import Unreadable
 
 Kind = Literal["prometheus", "thanos", "mimir", "victoriametrics", "unknown"]
@@ -67,6 +69,44 @@ def _dropped(each: Mapping[str, Any]) -> ScrapeTarget:
         interval_s=duration_s(discovered.get("__scrape_interval__")),
         discovered=discovered,
     )
+
+
+def exposed_of(data: Any) -> tuple[Exposed, ...]:
+    """Return the targets of `/api/v1/targets/metadata`; raise `Unreadable` for what is none."""
+    try:
+        return tuple(Exposed(labels=_texts(each.get("target")), type=str(each["type"])) for each in data)
+    except (AttributeError, TypeError, KeyError) as error:
+        raise Unreadable("no metadata of targets") from error
+
+
+_KEYS = {"source_labels": "sourceLabels", "target_label": "targetLabel"}
+"""Keys of a relabelling that a monitor spells otherwise."""
+_EMPTY = "(?:)"
+"""What fits an empty text alone; a monitor that names an empty expression means the default one."""
+
+
+def relabelings_of(data: Any) -> Relabelings:
+    """Return each scrape config's steps for metrics, of `/api/v1/status/config`; raise `Unreadable` for what is none.
+
+    Nothing else of the configuration is kept.
+    """
+    try:
+        # A configuration may have a megabyte, for which the loader in Python takes seconds; and Go writes texts without
+        # quotes that are a date, or nothing at all, for the loaders that tell kinds of values: here, all are texts.
+        config = yaml.load(data["yaml"], Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)) or {}
+        return {
+            str(job["job_name"]): tuple(_step(each) for each in job["metric_relabel_configs"])
+            for job in config.get("scrape_configs") or ()
+            if job.get("metric_relabel_configs")
+        }
+    except (AttributeError, TypeError, KeyError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise Unreadable("no configuration") from error
+
+
+def _step(each: Mapping[str, Any]) -> dict[str, Any]:
+    """A step as a monitor writes it. Prometheus 2.x leaves an empty replacement out, and writes null for a regex."""
+    step = {"replacement": "", **{_KEYS.get(key, key): value for key, value in each.items()}}
+    return {**step, "regex": _EMPTY} if step.get("regex") in ("", "null") else step
 
 
 def _texts(labels: Mapping[str, Any] | None) -> dict[str, str]:

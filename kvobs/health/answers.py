@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,6 +72,8 @@ class NoAnswer:
 
 
 Answer = Result | Refused | NoAnswer
+Relabelings = Mapping[str, tuple[Mapping[str, Any], ...]]
+"""Name of a scrape config -> what it does to the metrics that it scraped, step by step, as a monitor writes it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +97,16 @@ class ScrapeTarget:
     """The last scrape's error."""
     interval_s: float | None = None
     discovered: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exposed:
+    """A metric that a target exposes, be it stored or not, from `/api/v1/targets/metadata`."""
+
+    labels: Mapping[str, str]
+    """The target's, as `ScrapeTarget.labels`."""
+    type: str
+    """As the target's `# TYPE` says: counter, gauge, histogram, summary, …"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..dashboard.board import Panel, Query, Target, Variable
 from ..stack.facts import Facts, Object, Prometheus
-from .answers import Answer, Result, ScrapeTarget, Server
+from .answers import Answer, Exposed, Relabelings, Result, ScrapeTarget, Server
 from .promql import Matcher, Parsed, Part, Selector
 
 
@@ -73,6 +73,10 @@ class ServerEvidence:
     dropped: tuple[ScrapeTarget, ...] | None = None
     pools: frozenset[str] | None = None
     """Names of the scrape configs that it reads; None: not asked, or it does not say."""
+    relabelings: Relabelings | None = None
+    """What its scrape configs do to the metrics; None: not asked, or it does not say."""
+    exposed: Mapping[str, tuple[Exposed, ...]] = field(default_factory=dict)
+    """Name of a metric without series that these relabelings would drop or rename -> the targets that expose it."""
     past: bool = False
     """Whether the range ended a while ago: targets, which are those of now, say little of what was scraped then."""
     datasource_interval_s: float | None = None

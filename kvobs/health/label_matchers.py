@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .patterns import pattern
+from ..dashboard.re2 import pattern
 from .promql import Matcher
 
 _TWINS: tuple[tuple[frozenset[str], str], ...] = (

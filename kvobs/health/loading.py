@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..dashboard.configmap import MAX_BYTES
@@ -27,9 +27,10 @@ class LoadedBoard:
     """One dashboard that is to be verified, as far as it could be read, and what keeps Grafana from loading it."""
 
     source: str
-    """Where it was read from, for people: a file, an address, `namespace/configmap[key]`."""
-    document: dict[str, Any] | None
-    """As it was read, paper and all; None: it could not be read."""
+    """Where it was read from, for people: a file, an address, `namespace/configmap[key]`, `Secret namespace/name[key]`.
+    """
+    document: dict[str, Any] | None = field(repr=False)
+    """As it was read, paper and all; None: it could not be read. May come out of a Secret, hence in no repr."""
     findings: tuple[Finding, ...] = ()
     folder: str | None = None
     """The folder of Grafana that it goes into; None: not known."""
@@ -117,7 +118,7 @@ def _finding(cause: str, subject: str, said: str, fix: str | None) -> Finding:
 def unseen(each: Object, grafanas: Sequence[Grafana]) -> Finding | None:
     """Return why no dashboard sidecar of *grafanas* reads a ConfigMap; None where one does, or none has a sidecar."""
     having = [(grafana, grafana.sidecar) for grafana in grafanas if grafana.sidecar is not None]
-    if not having or any(sidecar.resource != "secret" and reads(sidecar, each) for _, sidecar in having):
+    if not having or any(sidecar.looks_into("ConfigMap") and reads(sidecar, each) for _, sidecar in having):
         return None
     grafana, sidecar = having[0]
     name = f"ConfigMap {namespace_of(each)}/{name_of(each)}"

@@ -77,9 +77,9 @@ def _longer(dark: DarkQuery, interval_s: float) -> str:
     known = dark.server.datasource_interval_s
     setting = f"the data source's scrape interval (jsonData.timeInterval) to {duration(interval_s)}"
     if "__rate_interval" in written:
-        return f"Set {setting}: [$__rate_interval] is four times as long" + (
-            f" as that; it is {duration(known)} now" if known else ", and 15s while it is unset"
-        )
+        monitor = f", or `interval: {duration(known)}` in the monitor" if known and known < interval_s else ""
+        now = f"{duration(known)} now" if known else "15s while it is unset"
+        return f"Set {setting}{monitor}: [$__rate_interval] is four times the data source's, and that is {now}"
     if known is not None and known >= interval_s:
         return "In the query: [$__rate_interval] for the window"
     return f"In the query: [$__rate_interval] for the window; and set {setting}"

@@ -13,6 +13,7 @@ from .gpu_names import gpu_finding
 from .label_values import ALERTS
 from .patterns import alternatives
 from .promql import Selector
+from .relabelled import dropped_finding, renamed_finding
 from .scrape import in_vain, scrape_finding
 from .scrape_kinds import KINDS, Family, family_of
 from .spellings import Why, other_spellings, prefix_of
@@ -40,7 +41,9 @@ def metric_finding(dark: DarkQuery, evidence: SelectorEvidence) -> Finding | Non
         return found("KVO-703", subject="alerts", said=said)
     then = _at_another_time(dark, selector)
     return (
-        _spelled_otherwise(selector.name, names)
+        renamed_finding(dark, selector)
+        or _spelled_otherwise(selector.name, names)
+        or dropped_finding(dark, selector)
         or (then if dark.server.past else None)
         or (None if family is None else _of_family(dark, selector, family, names))
         or _scraped_in_vain(dark, selector.name)
@@ -146,7 +149,7 @@ def _of_pattern(dark: DarkQuery, evidence: SelectorEvidence, family: Family | No
         scrape = scrape_finding(family, dark.cluster, dark.server)
         if scrape is not None:
             return scrape
-    told = [_named_in_a_pattern(dark, each, evidence) for each in _alternatives(selector)]
+    told = [_named_in_a_pattern(dark, each, evidence) for each in names_listed(selector)]
     if known := sorted((each for each in told if each is not None), key=lambda each: each.cause == "KVO-510"):
         return known[0]
     return found(
@@ -157,7 +160,7 @@ def _of_pattern(dark: DarkQuery, evidence: SelectorEvidence, family: Family | No
     )
 
 
-def _alternatives(selector: Selector) -> tuple[str, ...]:
+def names_listed(selector: Selector) -> tuple[str, ...]:
     """The names that a pattern lists; none where it leaves any of them open."""
     listed = (alternatives(each.value) for each in selector.matchers if each.label == "__name__" and each.op == "=~")
     return next(listed, ())

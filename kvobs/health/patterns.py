@@ -1,43 +1,9 @@
-"""Patterns of label matchers, as Prometheus' RE2 reads them, where Python's engine reads the same. Pure."""
+"""The texts that a pattern lists, where it lists them. Pure."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from functools import lru_cache
-
-from ..dashboard.js_regex import may_take_for_ever
-
-_SET = r"\[\^?(?:[^\[\]\\&~|]|\\[^A-Za-z0-9]|\\[dws])+\]"
-_SAME = re.compile(
-    rf"(?P<fold>\(\?i\))?(?:[^\\(\[{{]|\\[^A-Za-z0-9]|(?P<kind>\\[dws])|\((?!\?)|\(\?:|{_SET}|\{{\d+(?:,\d*)?\}})*",
-    re.DOTALL,
-)
-"""What both engines read alike."""
-_MOST_REPEATS = 3
-"""RE2 takes as long as the text is; Python's engine may take a power of it, one more for each repetition."""
-
-
-@lru_cache(maxsize=4096)
-def pattern(text: str) -> re.Pattern[str] | None:
-    r"""Return a pattern that has to fit a whole value; None where only Prometheus can tell what it fits.
-
-    >>> [bool(pattern("vllm-[0-9]+|a.b").fullmatch(each)) for each in ("vllm-12", "a\nb", "xvllm-1")]
-    [True, True, False]
-    >>> pattern(r"\pL+"), pattern("[[:alpha:]]+"), pattern("(a+)+"), pattern("x.*(?i)y")
-    (None, None, None, None)
-    """
-    same = _SAME.fullmatch(text)
-    if same is None or "--" in text or (same["fold"] and same["kind"]):
-        return None
-    if len(re.findall(r"[*+]|,\}", text)) > _MOST_REPEATS or may_take_for_ever(text):
-        return None
-    try:
-        # Python folds the case of ASCII alone under re.ASCII, RE2 that of every letter.
-        return re.compile(text, re.DOTALL if same["fold"] else re.DOTALL | re.ASCII)
-    except (re.error, RecursionError, OverflowError):
-        return None
-
 
 _MOST_ALTERNATIVES = 64
 _LITERAL = re.compile(r"[\w:-]", re.ASCII)

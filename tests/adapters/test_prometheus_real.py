@@ -12,8 +12,10 @@ import pytest
 
 from kvobs.adapters.prometheus import Address, Prometheus
 from kvobs.dashboard.board import Query
-from kvobs.health.answers import Names, NoAnswer, Refused, Result, Server
+from kvobs.health.answers import Exposed, Names, NoAnswer, Refused, Result, Server
+from kvobs.stack.relabel import Fate, fate
 
+from ..cluster.api import eventually
 from ..prometheus_server import BINARIES, Binary, PrometheusServer
 
 START = 1_700_000_000
@@ -145,7 +147,7 @@ def test_what_the_server_says_of_itself(prometheus: Prometheus, server: Promethe
 
 def test_a_server_that_is_killed_and_comes_back(server: PrometheusServer) -> None:
     """A question asked while it restarts is answered when it is back; one asked while it is away is no answer."""
-    prometheus = Prometheus.at(Address(url=server.url), timeout_s=10, patience_s=15)
+    prometheus = Prometheus.at(Address(url=server.url), timeout_s=10, patience_s=120)
     assert isinstance(prometheus.query(instant("busy")), Result)
     server.stop()
     again = Timer(0.7, server.start)
@@ -155,13 +157,14 @@ def test_a_server_that_is_killed_and_comes_back(server: PrometheusServer) -> Non
     finally:
         again.join()
     server.stop()
-    impatient = Prometheus.at(Address(url=server.url), timeout_s=10, patience_s=15)
+    stranger = Prometheus.at(Address(url=server.url), timeout_s=10, patience_s=120)
     begin = time.monotonic()
-    answer = impatient.query(instant("busy"))
+    answer = stranger.query(instant("busy"))
+    took_s = time.monotonic() - begin
     server.start()
     assert isinstance(answer, NoAnswer)
     assert answer.lasting
-    assert time.monotonic() - begin < 5
+    assert took_s < 60
 
 
 @pytest.mark.parametrize("binary", BINARIES)
@@ -196,14 +199,14 @@ def test_targets(binary: Binary) -> None:
     }
     with PrometheusServer(binary=binary, config=config) as server:
         prometheus = Prometheus.at(Address(url=server.url))
-        end = time.monotonic() + 20
-        while True:
+
+        def told() -> Any:
+            """Return both once the scrape has been refused; one that is slow for once ends in another error."""
             found = prometheus.targets()
             assert isinstance(found, tuple)
-            active, dropped = found
-            if (active and active[0].health == "down" and dropped) or time.monotonic() > end:
-                break
-            time.sleep(0.05)
+            return found if found[0] and "refused" in found[0][0].error and found[1] else None
+
+        active, dropped = eventually(told)
     (one,) = active
     assert (one.pool, one.health, one.interval_s, one.url) == ("itself", "down", 0.2, "http://127.0.0.1:1/metrics")
     assert "refused" in one.error
@@ -211,6 +214,55 @@ def test_targets(binary: Binary) -> None:
     assert one.discovered["__address__"] == "127.0.0.1:1"
     (other,) = dropped
     assert (other.pool, other.url) == ("dropping", "http://127.0.0.1:2/metrics")
+
+
+@pytest.mark.parametrize("binary", BINARIES)
+def test_what_is_dropped_is_still_exposed(binary: Binary) -> None:
+    """A target is said to expose what its scrape drops; which step does so stands in the configuration."""
+    by_name = {"source_labels": ["__name__"]}
+    steps = [
+        {**by_name, "regex": "go_.*", "action": "drop"},
+        {**by_name, "regex": "prometheus_(build_info)", "target_label": "__name__", "replacement": "its_$1"},
+    ]
+    with PrometheusServer(binary=binary) as server:
+        server.configure(
+            {
+                "global": {"scrape_interval": "100ms"},
+                "scrape_configs": [
+                    {
+                        "job_name": "itself",
+                        "static_configs": [{"targets": [server.url.removeprefix("http://")]}],
+                        "basic_auth": {"username": "a", "password": "not-for-us"},
+                        "metric_relabel_configs": steps,
+                    }
+                ],
+            }
+        )
+        server.reload()
+        prometheus = Prometheus.at(Address(url=server.url))
+
+        names = eventually(lambda: _scraped(prometheus))
+        exposed = prometheus.exposed("go_goroutines")
+        relabelings = prometheus.relabelings()
+        (target,) = cast(tuple[Any, ...], prometheus.targets())[0]
+
+        assert not any(each.startswith("go_") or each == "prometheus_build_info" for each in names)
+        assert exposed == (Exposed(labels=target.labels, type="gauge"),)
+        assert prometheus.exposed("go_no_such_thing") == ()
+        assert isinstance(relabelings, dict)
+        assert [fate(name, relabelings["itself"]) for name in ("go_goroutines", "prometheus_build_info", "up")] == [
+            Fate(None, 0),
+            Fate("its_build_info", 1),
+            Fate("up", None),
+        ]
+        assert "secret" not in str(relabelings)
+
+
+def _scraped(prometheus: Prometheus) -> frozenset[str]:
+    """The names that are there, once a scrape has brought them."""
+    names = prometheus.metric_names(None, None)
+    assert isinstance(names, Names)
+    return names.values if "its_build_info" in names.values else frozenset()
 
 
 def test_native_histograms() -> None:
@@ -227,14 +279,15 @@ def test_native_histograms() -> None:
         server.reload()
         prometheus = Prometheus.at(Address(url=server.url))
         query = 'prometheus_http_request_duration_seconds{handler="/-/ready"}'
-        end = time.monotonic() + 20
-        answer: Any = None
-        while time.monotonic() < end and not (isinstance(answer, Result) and answer.series):
+
+        def scraped() -> Result | None:
             now = time.time()
-            answer = prometheus.query(
+            found = prometheus.query(
                 Query(expr=query, instant=False, start_s=now - 10, end_s=now, step_s=1, source="x")
             )
-            time.sleep(0.1)
-    assert isinstance(answer, Result)
+            return found if isinstance(found, Result) and found.series else None
+
+        answer = eventually(scraped)
+    assert answer is not None
     assert answer.numbers == answer.samples > 0
     assert math.isnan(answer.series[0].last)

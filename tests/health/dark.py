@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +14,6 @@ from typing import Any, Self
 import yaml
 
 from kvobs.adapters.prometheus import Address, Prometheus
-from kvobs.health.answers import Names, NoAnswer, Refused, ScrapeTarget, Server
 from kvobs.health.loading import LoadedBoard, read_board, with_clashes
 from kvobs.health.sources import Sources, sources_of
 from kvobs.health.verdict import BoardVerdict
@@ -33,6 +33,7 @@ from kvobs.use_cases.verifying.scene import Scene
 
 from ..prometheus_server import Binary, PrometheusServer
 from .replay import Scrape, replayed
+from .told import Told
 
 DATA = Path(__file__).parents[1] / "data"
 DARK = DATA / "dark"
@@ -65,13 +66,14 @@ class Case:
         texts = [path.read_text() for path in sorted(self.folder.glob("*.om"))]
         for each in self.expected.get("scrapes", ()):
             rest = dict(each)
-            text = "\n".join(self._exposition(name).read_text() for name in _listed(rest.pop("exposition")))
+            text = "\n".join(self.exposition(name) for name in _listed(rest.pop("exposition")))
             texts.append(replayed(Scrape(text=text, **rest), self.now_s))
         return texts
 
-    def _exposition(self, name: str) -> Path:
+    def exposition(self, name: str) -> str:
+        """The text of an exposition that the case names."""
         own = self.folder / name
-        return own if own.exists() else DATA / "metrics" / name
+        return (own if own.exists() else DATA / "metrics" / name).read_text()
 
 
 def _listed(value: str | list[str]) -> list[str]:
@@ -137,7 +139,7 @@ def _scene(case: Case, prometheus: Prometheus) -> Scene:
     owner = known.prometheuses[0] if known and known.prometheuses else None
     grafana = known.grafanas[0] if known and known.grafanas else None
     scene = Scene(
-        asked=_Told(prometheus, _targets(case)),
+        asked=Told(prometheus, case.folder, case.exposition),
         prometheus=prometheus.place,
         boards=_boards(case),
         sources=_sources(case),
@@ -174,36 +176,6 @@ def _text(case: Case, path: Path) -> str:
     for number in range(case.expected["padded"][path.name]):
         document["panels"].append({"type": "text", "title": f"Text {number}", "options": {"content": "x" * 1000}})
     return json.dumps(document)
-
-
-class _Told:
-    """A real Prometheus that scrapes nothing, with the targets that the case says it has."""
-
-    def __init__(self, prometheus: Prometheus, targets: tuple[ScrapeTarget, ...] | None) -> None:
-        self._prometheus, self._targets = prometheus, targets
-        self.query = prometheus.query
-        self.metric_names = prometheus.metric_names
-        self.label_names = prometheus.label_names
-        self.label_values = prometheus.label_values
-
-    def targets(self) -> tuple[tuple[ScrapeTarget, ...], tuple[ScrapeTarget, ...]] | Refused | NoAnswer:
-        """The active and the dropped targets."""
-        return self._prometheus.targets() if self._targets is None else (self._targets, ())
-
-    def scrape_pools(self) -> Names | Refused | NoAnswer:
-        """The scrape configs that the targets are of."""
-        if self._targets is None:
-            return self._prometheus.scrape_pools()
-        return Names(values=frozenset(each.pool for each in self._targets))
-
-    def server(self) -> Server | NoAnswer:
-        """What the server says of itself."""
-        return self._prometheus.server()
-
-
-def _targets(case: Case) -> tuple[ScrapeTarget, ...] | None:
-    path = case.folder / "targets.yaml"
-    return tuple(ScrapeTarget(**each) for each in yaml.safe_load(path.read_text())) if path.exists() else None
 
 
 def _sources(case: Case) -> Sources:
@@ -261,8 +233,17 @@ def _objects(case: Case) -> dict[str, list[Object]] | None:
     objects: dict[str, list[Object]] = {}
     for each in (each for file in files for each in yaml.safe_load_all(file.read_text())):
         if f"{each['kind']} {each['metadata']['name']}" not in case.expected.get("drop", ()):
-            objects.setdefault(kind_of(each), []).append(each)
+            objects.setdefault(kind_of(each), []).append(_as_stored(each))
     return objects
+
+
+def _as_stored(each: Object) -> Object:
+    """An object as the API server keeps it: what a Secret says as text is base64 beside its other data."""
+    texts: Mapping[str, str] = each.get("stringData") or {}
+    if not texts:
+        return each
+    stored = {key: b64encode(text.encode()).decode() for key, text in texts.items()}
+    return {**{key: value for key, value in each.items() if key != "stringData"}, "data": stored}
 
 
 def _snapshot(objects: Mapping[str, list[Object]]) -> Snapshot:

@@ -28,6 +28,10 @@ class Scrape:
     """How long before now the last scrape was."""
     idle: bool = False
     """Whether its counters stand still."""
+    without: str = ""
+    """Expression for the whole names of the samples that its relabelling drops."""
+    prefix: str = ""
+    """What its relabelling puts in front of each name."""
     up: bool = True
     """Whether the last minutes' scrapes failed: `up` is 0, and no other series is there."""
 
@@ -51,20 +55,27 @@ def replayed(scrape: Scrape, now_s: float) -> str:
 
 def _samples(scrape: Scrape) -> Iterator[tuple[str, str, float, bool]]:
     """Yield name, labels, value and whether it grows."""
-    kinds: dict[str, str] = {}
+    kinds = declared(scrape.text)
     for line in scrape.text.splitlines():
-        if line.startswith("# TYPE "):
-            _, _, name, kind = line.split()
-            kinds[name] = kind
-            continue
         found = _SAMPLE.fullmatch(line.strip())
-        if line.startswith("#") or found is None or not scrape.up:
+        if line.startswith("#") or found is None or not scrape.up or re.fullmatch(scrape.without, found["name"]):
             continue
         own = dict(_LABEL.findall(found["labels"] or ""))
         if not scrape.honor_labels:
             own = {f"exported_{key}" if key in scrape.labels else key: each for key, each in own.items()}
         labels = _written({**scrape.labels, **own})
-        yield found["name"], labels, float(found["value"]), _counts(found["name"], kinds) and not scrape.idle
+        yield (
+            scrape.prefix + found["name"],
+            labels,
+            float(found["value"]),
+            _counts(found["name"], kinds) and not scrape.idle,
+        )
+
+
+def declared(text: str) -> dict[str, str]:
+    """Return the metrics that an exposition declares, and the type of each."""
+    lines = (line.split() for line in text.splitlines() if line.startswith("# TYPE "))
+    return {name: kind for _, _, name, kind in lines}
 
 
 def _counts(name: str, kinds: Mapping[str, str]) -> bool:

@@ -141,10 +141,13 @@ def test_up_that_is_not_one() -> None:
         (None, "rate(m[$__interval])", "$__rate_interval"),
         (60.0, "rate(m[30s])", "In the query"),
         (None, "rate(m[$__rate_interval])", "timeInterval"),
+        (None, "rate(m[$__rate_interval])", "and that is 15s while it is unset"),
+        (1.0, "rate(m[$__rate_interval])", "(jsonData.timeInterval) to 1m, or `interval: 1s` in the monitor"),
+        (60.0, "rate(m[$__rate_interval])", "(jsonData.timeInterval) to 1m: "),
     ],
 )
 def test_what_lengthens_a_window(interval: float | None, written: str, phrase: str) -> None:
-    """A literal window wants Grafana's; where that is asked for already, the data source wants its scrape interval."""
+    """A literal window wants Grafana's; where that is asked for already, data source and monitor have to agree."""
     query = dark(
         "rate(m[30s])",
         {**HERE, "interval_s": 60.0},

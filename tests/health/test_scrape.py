@@ -21,7 +21,9 @@ from tests.stack.cases import PARTS as CLUSTER_PARTS
 from tests.stack.listed import BUILT_IN, Listed
 
 ROOT = Path(__file__).parents[1] / "data" / "scrape"
-KEYS = {"why", "family", "parts", "without", "denied", "objects", "targets", "dropped", "pools", "finding"}
+OF_CLUSTER = {"parts", "without", "denied", "objects"}
+OF_SERVER = {"targets", "dropped", "pools", "time_interval_s"}
+KEYS = {"why", "family", "finding", *OF_CLUSTER, *OF_SERVER}
 CASES = sorted(path.stem for path in ROOT.glob("*.yaml"))
 OWN = {"pool": "prometheus", "url": "http://10.0.9.9:9090/metrics", "health": "up"}
 MONITORING = ("ServiceMonitor", "PodMonitor", "Prometheus", "ScrapeConfig")
@@ -78,7 +80,9 @@ def test_case(name: str) -> None:
     dropped = tuple(map(target_of, case.get("dropped", ())))
 
     pools = frozenset(case["pools"]) if "pools" in case else None
-    server = ServerEvidence(targets=targets, dropped=dropped, pools=pools)
+    server = ServerEvidence(
+        targets=targets, dropped=dropped, pools=pools, datasource_interval_s=case.get("time_interval_s")
+    )
 
     finding = scrape_finding(case["family"], evidence_of(case), server)
 

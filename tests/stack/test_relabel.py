@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kvobs.stack.relabel import keeps_any, stored_name
+from kvobs.stack.relabel import Fate, fate, keeps_any, stored_name
 
 NAME = {"sourceLabels": ["__name__"]}
 TO_NAME = {"targetLabel": "__name__"}
@@ -55,3 +55,38 @@ def test_keeps_any(regex: str, kept: bool) -> None:
     """One name that is kept as it is suffices."""
     assert keeps_any(("vllm:x", "vllm:y"), {"metricRelabelings": [NAME | {"action": "keep", "regex": regex}]}) is kept
     assert keeps_any(("vllm:x",), {})
+
+
+KEEP = {"action": "keep", "regex": "up|go_.*|process_.*|node_.*|kube_.*|DCGM_.*"}
+OF_OTHERS = {"sourceLabels": ["job", "__name__"], **TO_NAME, "replacement": "$1"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "becomes"),
+    [
+        ([], Fate("vllm:x", None)),
+        ([NAME | {"action": "drop", "regex": "go_.*"}, NAME | KEEP], Fate(None, 1)),
+        ([NAME | TO_NAME | {"replacement": "a_$1"}, NAME | TO_NAME | {"replacement": "b_$1"}], Fate("b_a_vllm:x", 1)),
+        ([NAME | TO_NAME | {"replacement": "up"}, NAME | KEEP], Fate("up", 0)),
+        ([NAME | TO_NAME | {"action": "uppercase"}], Fate("VLLM:X", 0)),
+        ([NAME | TO_NAME | {"action": "LowerCase"}], Fate("vllm:x", None)),
+        ([{"action": "drop"}], Fate(None, 0)),
+        ([{"action": "keep"}], Fate("vllm:x", None)),
+        ([{**TO_NAME, "replacement": "one_for_all"}], Fate("one_for_all", 0)),
+        ([{"sourceLabels": ["__name__", "le"], "action": "drop", "regex": ".*"}], Fate("vllm:x", None)),
+        ([NAME | {"action": "drop", "regex": "(v+)+:x"}], Fate("vllm:x", None)),
+        ([NAME | {"action": "drop", "regex": "[[:alpha:]]+:x"}], Fate("vllm:x", None)),
+        ([OF_OTHERS, NAME | {"action": "drop"}], None),
+        ([NAME | TO_NAME | {"action": "hashmod", "modulus": 2}], None),
+        ([NAME | TO_NAME | {"regex": r"\pL+:x", "replacement": "y"}], None),
+        ([NAME | {"action": "drop"}, OF_OTHERS], Fate(None, 0)),
+    ],
+    ids=[
+        "none", "a keep list of many", "renamed twice", "renamed to what is kept", "upper case", "lower case already",
+        "everything dropped", "everything kept", "one name for all", "by two labels", "may take for ever", "only RE2's",
+        "made of other labels", "made a number", "renamed by what only RE2 reads", "dropped before",
+    ],
+)  # fmt: skip
+def test_fate(steps: list[dict[str, Any]], becomes: Fate | None) -> None:
+    """A name's fate, and the step that decided it; none where a step makes the name of other labels."""
+    assert fate("vllm:x", steps) == becomes

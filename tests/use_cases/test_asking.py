@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from kvobs.dashboard.board import Query
-from kvobs.health.answers import Answer, Names, NoAnswer, Refused, Result, ScrapeTarget, Server
+from kvobs.health.answers import Answer, Exposed, Names, NoAnswer, Refused, Relabelings, Result, ScrapeTarget, Server
 from kvobs.use_cases.verifying.asking import Answers
 
 AWAY = NoAnswer(said="prom refuses connections", hint="start it", lasting=True)
@@ -30,6 +30,8 @@ class Fake:
 
     answer: Callable[[str], Answer] = lambda expr: Result(type="vector")
     pause_s: float = 0.0
+    together: threading.Barrier | None = None
+    """Where queries wait until so many are asked at once."""
     asked: list[object] = field(default_factory=list)
     most: int = 0
     _now: int = 0
@@ -42,6 +44,8 @@ class Fake:
             self._now += 1
             self.most = max(self.most, self._now)
         try:
+            if self.together is not None:
+                self.together.wait()
             time.sleep(self.pause_s)
             return self.answer(query.expr)
         finally:
@@ -79,6 +83,17 @@ class Fake:
         """As the seam."""
         return self._names("scrape pools")
 
+    def relabelings(self) -> Relabelings | Refused | NoAnswer:
+        """As the seam."""
+        self.asked.append("relabelings")
+        answer = self.answer("relabelings")
+        return answer if isinstance(answer, NoAnswer) else {}
+
+    def exposed(self, metric: str) -> tuple[Exposed, ...] | Refused | NoAnswer:
+        """As the seam."""
+        self.asked.append(("exposed", metric))
+        return ()
+
     def server(self) -> Server | NoAnswer:
         """As the seam."""
         self.asked.append("server")
@@ -109,14 +124,14 @@ def test_an_instant_query_is_its_time() -> None:
 
 def test_so_many_at_a_time() -> None:
     """No more than the bound are in flight, and as many as that are."""
-    fake = Fake(pause_s=0.05)
+    fake = Fake(pause_s=0.05, together=threading.Barrier(3, timeout=60))
     Answers(fake, in_flight=3).queries([query(str(number)) for number in range(12)])
     assert fake.most == 3
 
 
 def test_the_bound_holds_for_whoever_asks() -> None:
     """Also where gatherers ask from threads of their own."""
-    fake = Fake(pause_s=0.05)
+    fake = Fake(pause_s=0.05, together=threading.Barrier(2, timeout=60))
     answers = Answers(fake, in_flight=2)
     threads = [threading.Thread(target=answers.query, args=(query(str(number)),)) for number in range(8)]
     for each in threads:
@@ -202,7 +217,7 @@ def test_a_refusal_is_an_answer() -> None:
     assert answers.stopped is None
 
 
-@pytest.mark.parametrize("page", ["targets", "server", "label names", "label values", "metric names"])
+@pytest.mark.parametrize("page", ["targets", "server", "label names", "label values", "metric names", "relabelings"])
 def test_a_page_that_is_kept_back_says_nothing_about_queries(page: str) -> None:
     """A gateway that answers queries may keep the other pages to itself."""
     fake = Fake(answer=lambda expr: AWAY if expr == page else Result(type="vector"))
@@ -214,6 +229,7 @@ def test_a_page_that_is_kept_back_says_nothing_about_queries(page: str) -> None:
         "label names": lambda: answers.label_names((), None, None),
         "label values": lambda: answers.label_values("a", (), None, None),
         "metric names": lambda: answers.metric_names(None, None),
+        "relabelings": answers.relabelings,
     }
     assert pages[page]() == AWAY
     assert isinstance(answers.query(query("b")), Result)
@@ -240,7 +256,10 @@ def test_names_and_pages_are_asked_once() -> None:
         answers.label_values("l", ["a", "b"], 0.0, 1.0)
         answers.targets()
         answers.server()
-    assert len(fake.asked) == 7
+        answers.relabelings()
+        answers.exposed("a")
+        answers.exposed("b")
+    assert len(fake.asked) == 10
 
 
 def test_a_fault_of_ours_is_raised_and_not_remembered() -> None:

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from kvobs.dashboard.board import Panel, Query, SourceRef, Target
-from kvobs.health.answers import Answer, Names, NoAnswer, Refused, Result, ScrapeTarget, Series, Server
+from kvobs.health.answers import (
+    Answer,
+    Exposed,
+    Names,
+    NoAnswer,
+    Refused,
+    Relabelings,
+    Result,
+    ScrapeTarget,
+    Series,
+    Server,
+)
 from kvobs.health.evidence import ClusterEvidence, DarkQuery, ServerEvidence
 from kvobs.stack.facts import Facts, Object
 from kvobs.use_cases.verifying.asking import Answers
 from kvobs.use_cases.verifying.gathering import Unlit, gather, server_evidence
 
 NONE = Result(type="vector")
+UP = ScrapeTarget(pool="serviceMonitor/ml/vllm/0", labels={"job": "vllm"}, url="http://10.0.0.7:8000", health="up")
+EXPOSED = Exposed(labels=UP.labels, type="histogram")
 
 
 def one(value: float = 1.0, **labels: str) -> Result:
@@ -29,6 +44,7 @@ class Fake:
 
     def __init__(self, **answers: Answer) -> None:
         self.answers, self.asked = answers, list[str]()
+        self.relabels: Relabelings | Refused = Refused(kind="unsupported", said="no such page")
 
     def query(self, query: Query) -> Answer:
         """Answer a query."""
@@ -62,20 +78,36 @@ class Fake:
         self.asked.append("scrape pools")
         return Refused(kind="unsupported", said="no such page")
 
+    def relabelings(self) -> Relabelings | Refused | NoAnswer:
+        """What each scrape config drops."""
+        self.asked.append("relabelings")
+        return self.relabels
+
+    def exposed(self, metric: str) -> tuple[Exposed, ...] | Refused | NoAnswer:
+        """One histogram, at one target."""
+        self.asked.append(f"who exposes {metric}")
+        return (EXPOSED,) if metric == "vllm:e2e" else ()
+
     def server(self) -> Server | NoAnswer:
         """Nor any of the server's own."""
         return NoAnswer(said="no such page")
 
 
-def gathered(expr: str, fake: Fake, answer: Answer = NONE) -> DarkQuery:
+def gathered(
+    expr: str,
+    fake: Fake,
+    answer: Answer = NONE,
+    server: ServerEvidence | None = None,
+) -> DarkQuery:
     """The evidence of one dark query."""
     query = Query(expr=expr, instant=False, start_s=0.0, end_s=3600.0, step_s=15.0, source="p")
     target = Target(ref_id="A", source=SourceRef(None), expr=expr)
     unlit = Unlit(panel=Panel(id=1, title="p", type="stat"), target=target, query=query, answer=answer)
     asked = Answers(fake)
-    first = gather(unlit, asked, ServerEvidence())
+    server = server or ServerEvidence()
+    first = gather(unlit, asked, server)
     sent = len(fake.asked)
-    assert gather(unlit, asked, ServerEvidence()) == first
+    assert gather(unlit, asked, server) == first
     assert len(fake.asked) == sent, "an equal query asks nothing again"
     return first
 
@@ -147,6 +179,44 @@ def test_scrape_pools_are_asked_for_what_the_operator_says(events: tuple[Object,
 
     assert fake.asked == asked
     assert found.pools is None
+
+
+DROPS = {UP.pool: ({"sourceLabels": ["__name__"], "action": "drop", "regex": "vllm:.*"},)}
+BUCKETS = ["relabelings", "who exposes vllm:e2e_bucket", "who exposes vllm:e2e"]
+
+
+@pytest.mark.parametrize(
+    ("expr", "server", "relabels", "asked", "exposed"),
+    [
+        ("vllm:e2e_bucket", {}, DROPS, BUCKETS, {"vllm:e2e_bucket": (EXPOSED,)}),
+        ('{__name__=~"vllm:e2e_bucket|m"}', {}, DROPS, BUCKETS, {"vllm:e2e_bucket": (EXPOSED,)}),
+        ("vllm:e2e_total", {}, DROPS, ["relabelings", "who exposes vllm:e2e_total", "who exposes vllm:e2e"],
+         {"vllm:e2e_total": ()}),
+        ("m", {}, DROPS, ["relabelings"], {}),
+        ("vllm:e2e_bucket", {}, Refused(kind="unsupported", said="no"), ["relabelings"], {}),
+        ("vllm:e2e_bucket offset 1d", {}, DROPS, [], {}),
+        ("vllm:e2e_bucket", {"past": True}, DROPS, [], {}),
+        ("vllm:e2e_bucket", {"targets": (replace(UP, health="down"),)}, DROPS, [], {}),
+        ("vllm:e2e_bucket", {"targets": None}, DROPS, [], {}),
+    ],
+    ids=["dropped", "of a pattern", "of another type", "not dropped", "not shown", "of yesterday", "in the past",
+         "nothing up", "targets unknown"],
+)  # fmt: skip
+def test_who_exposes_a_metric_is_asked_where_a_scrape_drops_it(
+    expr: str,
+    server: dict[str, Any],
+    relabels: Relabelings | Refused,
+    asked: list[str],
+    exposed: dict[str, tuple[Exposed, ...]],
+) -> None:
+    """The configuration is asked for a metric that is not there now; its targets, where a step of it drops that."""
+    fake = Fake()
+    fake.relabels = relabels
+
+    dark = gathered(expr, fake, server=ServerEvidence(**{"targets": (UP,), **server}))
+
+    assert [each for each in fake.asked if each == "relabelings" or each.startswith("who")] == asked
+    assert dark.server.exposed == exposed
 
 
 def test_a_server_that_says_little() -> None:

@@ -11,7 +11,18 @@ from typing import Any
 import pytest
 
 from kvobs.dashboard.board import Query
-from kvobs.health.answers import Answer, Names, NoAnswer, Refused, Result, ScrapeTarget, Series, Server
+from kvobs.health.answers import (
+    Answer,
+    Exposed,
+    Names,
+    NoAnswer,
+    Refused,
+    Relabelings,
+    Result,
+    ScrapeTarget,
+    Series,
+    Server,
+)
 from kvobs.health.sources import Sources
 from kvobs.settings import Reach, Settings, Verification
 from kvobs.use_cases.progress import Silent
@@ -52,6 +63,14 @@ class Full:
     def scrape_pools(self) -> Names | Refused | NoAnswer:
         """None."""
         return Names(values=frozenset())
+
+    def relabelings(self) -> Relabelings | Refused | NoAnswer:
+        """None."""
+        return {}
+
+    def exposed(self, metric: str) -> tuple[Exposed, ...] | Refused | NoAnswer:
+        """None."""
+        return ()
 
     def server(self) -> Server | NoAnswer:
         """Says nothing of itself."""

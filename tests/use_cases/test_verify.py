@@ -13,7 +13,18 @@ import pytest
 
 from kvobs.dashboard.board import Query
 from kvobs.errors import ClusterUnreachable, Unanswered, UsageError
-from kvobs.health.answers import Answer, Names, NoAnswer, Refused, Result, ScrapeTarget, Series, Server
+from kvobs.health.answers import (
+    Answer,
+    Exposed,
+    Names,
+    NoAnswer,
+    Refused,
+    Relabelings,
+    Result,
+    ScrapeTarget,
+    Series,
+    Server,
+)
 from kvobs.health.causes import found
 from kvobs.health.evidence import ClusterEvidence
 from kvobs.health.loading import LoadedBoard
@@ -77,6 +88,14 @@ class Prometheus:
 
     def scrape_pools(self) -> Names | Refused | NoAnswer:
         """Nor of scrape pools."""
+        return Refused(kind="unsupported", said="no such page")
+
+    def relabelings(self) -> Relabelings | Refused | NoAnswer:
+        """Nor of its configuration."""
+        return Refused(kind="unsupported", said="no such page")
+
+    def exposed(self, metric: str) -> tuple[Exposed, ...] | Refused | NoAnswer:
+        """Nor of metadata."""
         return Refused(kind="unsupported", said="no such page")
 
     def server(self) -> Server | NoAnswer:

@@ -15,7 +15,7 @@ from kvobs.dashboard.board import Board, Query, Resolved, Scope, SourceRef, Valu
 from kvobs.dashboard.boards import board_of
 from kvobs.dashboard.document import Shape
 from kvobs.dashboard.interpolation import names_in
-from kvobs.health.answers import Names, NoAnswer, Refused, Result, ScrapeTarget, Series, Server
+from kvobs.health.answers import Exposed, Names, NoAnswer, Refused, Relabelings, Result, ScrapeTarget, Series, Server
 from kvobs.stack.facts import DatasourceFact
 from kvobs.use_cases.verifying.variables import Settled, adhoc_filter, settle
 
@@ -81,6 +81,14 @@ class Answering:
         raise AssertionError
 
     def scrape_pools(self) -> Names | Refused | NoAnswer:
+        """Is never asked."""
+        raise AssertionError
+
+    def relabelings(self) -> Relabelings | Refused | NoAnswer:
+        """Is never asked."""
+        raise AssertionError
+
+    def exposed(self, metric: str) -> tuple[Exposed, ...] | Refused | NoAnswer:
         """Is never asked."""
         raise AssertionError
 

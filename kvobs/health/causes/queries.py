@@ -57,7 +57,8 @@ seconds a window of 30 seconds mostly holds one.
 `$__interval` follows the width of the panel and may be as short as the step; it is no window for a rate. \
 `$__rate_interval` is four scrapes long, provided that Grafana knows how long a scrape is: the data source's \
 `timeInterval`, which is 15 s when unset. Where the scrape is slower than that setting, even `$__rate_interval` \
-is too short.""",
+is too short. kube-prometheus-stack tells the data source the interval of its Prometheus, which a monitor that names \
+an `interval` does not keep to: kvobs' own are never slower, and those of others are theirs to change.""",
     ),
     Cause(
         id="KVO-702",
@@ -187,7 +188,8 @@ No answer is neither good nor bad news. kvobs never counts it as lit, and the ex
 was found.
 
 Through the API server the Service's proxy is used, which needs the right `get` on `services/proxy` in that \
-namespace. With `--prometheus URL` the token, the certificate authority and a path prefix of the address matter. \
-A page instead of JSON means that a login or an ingress answered.""",
+namespace; without it a port-forward to a pod, which needs `get` and `create` on `pods/portforward` and `list` on \
+`pods`. `--reach` chooses one of the two. With `--prometheus URL` the token, the certificate authority and a path \
+prefix of the address matter. A page instead of JSON means that a login or an ingress answered.""",
     ),
 )

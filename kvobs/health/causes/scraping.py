@@ -121,4 +121,27 @@ kvobs recognises vLLM by image, command and port, and the DCGM exporter by the p
 that runs outside of the cluster, or is packed in a way that hides it, is not seen; Prometheus' targets are \
 looked at too.""",
     ),
+    Cause(
+        id="KVO-408",
+        title="dropped by the scrape's relabelling",
+        severity="broken",
+        sentence="The server exposes the metric, and a relabelling of its scrape drops it, or stores it under another "
+        "name.",
+        evidence="A target that is up declares the metric (`/api/v1/targets/metadata`), and the steps that Prometheus "
+        "has loaded for its scrape config (`/api/v1/status/config`) drop or rename it by its name.",
+        fix="kubectl -n NAMESPACE edit KIND NAME   # spec.endpoints[N].metricRelabelings[N]: narrow its regex",
+        explanation="""\
+Between the scrape and the storage, Prometheus applies the monitor's `metricRelabelings` to every sample. To save \
+series, people drop metrics there by name, or keep a list of those that are used; a dashboard that comes later asks \
+for one that is not on the list. The target is up, a curl of its /metrics shows the metric, and no panel does. A step \
+that puts a prefix before each name has the same effect.
+
+The order of the steps counts, and an expression has to fit the whole name: `vllm:.*` and not `vllm:`, and of a \
+histogram the series with `_bucket`, `_sum` and `_count`. A scrape class of the Prometheus object \
+(`spec.scrapeClasses`) puts its own steps before those of each monitor that is of it.
+
+Prometheus notes what a target declares before it relabels, which is how this is told from a version or an option \
+that lacks the metric. A step that looks at other labels too is not judged, nor is one of a server that does not show \
+its configuration.""",
+    ),
 )

@@ -10,7 +10,7 @@ from multiprocessing.pool import ThreadPool
 from typing import TypeVar, cast
 
 from ...dashboard.board import Query
-from ...health.answers import Answer, Names, NoAnswer, Refused, ScrapeTarget, Server
+from ...health.answers import Answer, Exposed, Names, NoAnswer, Refused, Relabelings, ScrapeTarget, Server
 from .seam import Asked
 
 IN_FLIGHT = 8
@@ -111,6 +111,14 @@ class Answers:
     def scrape_pools(self) -> Names | Refused | NoAnswer:
         """As `Asked.scrape_pools`, once."""
         return self._once(("scrape pools",), self._asked.scrape_pools, telling=False)
+
+    def relabelings(self) -> Relabelings | Refused | NoAnswer:
+        """As `Asked.relabelings`, once."""
+        return self._once(("relabelings",), self._asked.relabelings, telling=False)
+
+    def exposed(self, metric: str) -> tuple[Exposed, ...] | Refused | NoAnswer:
+        """As `Asked.exposed`, equal ones once."""
+        return self._once(("exposed", metric), lambda: self._asked.exposed(metric), telling=False)
 
     def server(self) -> Server | NoAnswer:
         """As `Asked.server`, once."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ...dashboard.board import Panel, Query, Target
 from ...dashboard.interpolation import names_in
 from ...dashboard.variable_queries import Question
-from ...health.answers import Answer, Names, Result, Server
+from ...health.answers import Answer, Exposed, Names, Result, Server
 from ...health.evidence import (
     ClusterEvidence,
     DarkQuery,
@@ -20,7 +20,9 @@ from ...health.evidence import (
 from ...health.glimpse import glimpse
 from ...health.gpu_fields import DCGM, MIG_DROPS, PROFILING
 from ...health.losses import counts
+from ...health.metric_names import names_listed
 from ...health.promql import Matcher, Part, Selector, parse
+from ...health.relabelled import families, is_of_now, is_touched
 from ...health.scrape_kinds import family_of
 from ...health.spellings import prefix_of
 from .seam import Asked
@@ -132,7 +134,28 @@ def _named(dark: DarkQuery, absent: Sequence[Selector], asked: Asked) -> DarkQue
     if any((each.name or "").startswith(PROFILING) for each in absent):
         models = asked.label_values("modelName", (_DCGM,), *span.looks_at)
         server = replace(server, gpu_models=models.values if isinstance(models, Names) else None)
-    return replace(dark, server=server)
+    return _relabelled(replace(dark, server=server), absent, asked)
+
+
+def _relabelled(dark: DarkQuery, absent: Sequence[Selector], asked: Asked) -> DarkQuery:
+    """Ask for what the scrapes drop and rename, and whether anything exposes the *absent* metrics that they do."""
+    if not any(each.health == "up" for each in dark.server.targets or ()):
+        return dark
+    now = [each for each in absent if is_of_now(dark, each)]
+    relabelings = asked.relabelings() if now else None
+    if not isinstance(relabelings, Mapping):
+        return dark
+    names = dict.fromkeys(name for each in now for name in ((each.name,) if each.name else names_listed(each)))
+    exposed = {name: _exposed(name, asked) for name in names if is_touched(name, relabelings)}
+    return replace(dark, server=replace(dark.server, relabelings=relabelings, exposed=exposed))
+
+
+def _exposed(name: str, asked: Asked) -> tuple[Exposed, ...]:
+    for family, types in families(name):
+        answer = asked.exposed(family)
+        if isinstance(answer, tuple) and (those := [each for each in answer if types is None or each.type in types]):
+            return tuple(those)
+    return ()
 
 
 # --- where data gets lost ---

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ...dashboard.board import Query
-from ...health.answers import Answer, Names, NoAnswer, Refused, ScrapeTarget, Server
+from ...health.answers import Answer, Exposed, Names, NoAnswer, Refused, Relabelings, ScrapeTarget, Server
 
 
 class Asked(Protocol):
@@ -34,6 +34,13 @@ class Asked(Protocol):
 
     def scrape_pools(self) -> Names | Refused | NoAnswer:
         """Names of the scrape configs that it reads, as `ScrapeTarget.pool`; those without a target may be left out."""
+
+    def relabelings(self) -> Relabelings | Refused | NoAnswer:
+        """What each scrape config that it has loaded does to the metrics that it scraped; those that do nothing may be
+        left out."""
+
+    def exposed(self, metric: str) -> tuple[Exposed, ...] | Refused | NoAnswer:
+        """Which targets expose a metric, be it stored or not, by its name as `# TYPE` has it."""
 
     def server(self) -> Server | NoAnswer:
         """What it says of itself: version, retention, oldest sample, as far as it does."""
