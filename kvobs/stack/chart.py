@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .facts import DatasourceFact, Grafana, Prometheus, Selector, Sidecar
 from .merge import value_at
+from .provisioned import read_datasources, text_of
 
 CHART_NAME = "kube-prometheus-stack"
 
@@ -22,6 +23,7 @@ CHART_NAME = "kube-prometheus-stack"
 _SERVICE_MONITORS = "serviceMonitorSelector"
 _POD_MONITORS = "podMonitorSelector"
 _SCRAPE_CONFIGS = "scrapeConfigSelector"
+_SCRAPE_INTERVAL = "prometheus.prometheusSpec.scrapeInterval"
 _RELEASE_NAME = re.compile(r"\{\{-? *\$?\.Release\.Name *-?\}\}")
 
 
@@ -146,6 +148,7 @@ def prometheus_of(release: str, namespace: str, values: Mapping[str, Any]) -> Pr
         service_port=value_at(values, f"{spec}.portName", "http-web"),
         ignores_namespace_selectors=bool(value_at(values, f"{spec}.ignoreNamespaceSelectors", False)),
         scrape_config_selector=_selector(values, release, _SCRAPE_CONFIGS),
+        scrape_interval=text_of(value_at(values, _SCRAPE_INTERVAL, None)),
     )
 
 
@@ -156,13 +159,15 @@ def grafana_of(release: str, namespace: str, values: Mapping[str, Any]) -> Grafa
         return None
     of = "grafana.sidecar.datasources"
     datasource = datasource_of(values)
+    where = f"ConfigMap {names.grafana_namespace}/{names.datasources}"
     provisioned = DatasourceFact(
         uid=datasource[0] if datasource else None,
         name=datasource[1] if datasource else "",
         type="prometheus",
         url=value_at(values, f"{of}.url", None) or _prometheus_url(names, values),
         is_default=bool(value_at(values, f"{of}.isDefaultDatasource", True)),
-        where=f"ConfigMap {names.grafana_namespace}/{names.datasources}",
+        where=where,
+        time_interval=_time_interval(values),
     )
     return Grafana(
         namespace=names.grafana_namespace,
@@ -176,8 +181,24 @@ def grafana_of(release: str, namespace: str, values: Mapping[str, Any]) -> Grafa
         admin_secret=names.grafana_secret,
         admin_password_key=value_at(values, "grafana.admin.passwordKey", None) or "admin-password",
         admin_user=_admin_user(values, names.grafana),
-        datasources=(provisioned,) if datasource else (),
+        datasources=(
+            *((provisioned,) if datasource else ()),
+            *(_additional_sources(values, where) if names.datasources else ()),
+        ),
     )
+
+
+def _additional_sources(values: Mapping[str, Any], where: str) -> Iterator[DatasourceFact]:
+    """The user's own data sources; one with a template in it is known once Helm has rendered that."""
+    given = value_at(values, "grafana.additionalDataSources", None)
+    plain = [each for each in given if "{{" not in json.dumps(each)] if isinstance(given, list) else []
+    return read_datasources(json.dumps({"datasources": plain}), where, {})
+
+
+def _time_interval(values: Mapping[str, Any]) -> str | None:
+    """Return what Grafana is told of the scrapes: what the user says, else what Prometheus is told, else 30 seconds."""
+    said = value_at(values, "grafana.sidecar.datasources.defaultDatasourceScrapeInterval", None)
+    return text_of(said or value_at(values, _SCRAPE_INTERVAL, None) or "30s")
 
 
 def _full_name(release: str, chart: str, values: Mapping[str, Any], prefix: str, length: int) -> str:

@@ -26,14 +26,17 @@ def no_exporter(facts: Facts) -> Note:
     return Note("no-gpu-exporter", text)
 
 
-def exporters_of_nodes(facts: Facts, prometheus: Prometheus) -> Note:
-    """Nodes serve GPU metrics themselves, where no ServiceMonitor or PodMonitor leads."""
+def exporters_of_nodes(facts: Facts, prometheus: Prometheus, told: Iterable[str | None]) -> Note:
+    """Nodes serve GPU metrics themselves, where no ServiceMonitor or PodMonitor leads.
+
+    *told* are the intervals than which a scrape is not to be slower.
+    """
     key, value = NODE_LABEL
     text = (
         f"GPU metrics: AKS runs the DCGM exporter as a service of the node itself (label {key}={value}, on"
         f" {facts.exporting_nodes} of the nodes), in no pod, so that no ServiceMonitor or PodMonitor leads to it."
     )
-    scrape = node_scrape(prometheus, name="dcgm-of-nodes", node_label=NODE_LABEL, port=NODE_PORT)
+    scrape = node_scrape(prometheus, name="dcgm-of-nodes", node_label=NODE_LABEL, port=NODE_PORT, told=told)
     where = f"Prometheus {prometheus.namespace}/{prometheus.name}"
     if KIND not in facts.kinds:
         text += " A ScrapeConfig would, and this cluster's Prometheus Operator is too old for it (0.65 or later)."
@@ -115,6 +118,18 @@ def unreachable(policy: ClusterPolicy, place: str, prometheus: Prometheus) -> No
         "dcgm-policy-left",
         f"ClusterPolicy {policy.name} is left alone: Prometheus {prometheus.namespace}/{prometheus.name} would"
         f" not read a ServiceMonitor in namespace {place}, whatever its labels; kvobs applies its own.",
+    )
+
+
+def policy_too_slow(policy: ClusterPolicy, *, interval: str, wanted: str) -> Note:
+    """The operator's own monitor would scrape each *interval*, which is too seldom here: *wanted* would do."""
+    values = [f"dcgmExporter.serviceMonitor.interval={wanted}"]
+    return Note(
+        "dcgm-policy-left",
+        f"ClusterPolicy {policy.name} is left alone: the GPU Operator's own ServiceMonitor scrapes each {interval}, too"
+        " seldom for the scrape interval of this Prometheus and Grafana, whose windows for rates are four times that;"
+        " kvobs applies its own. To have the operator's instead, then run this again:"
+        f" {_next_upgrade(policy.release, values)}",
     )
 
 

@@ -17,6 +17,7 @@ from .dcgm_kinds import (
     kind_of_exporter,
 )
 from .facts import ClusterPolicy, MetricsPod, Object
+from .provisioned import text_of
 from .workloads import (
     containers_of,
     environment_of,
@@ -129,6 +130,7 @@ def _cluster_policy(each: Object) -> ClusterPolicy:
         exporter_enabled=exporter.get("enabled", True) is not False,
         monitor_enabled=monitor.get("enabled"),
         additional_labels=monitor.get("additionalLabels") or {},
+        interval=text_of(monitor.get("interval")),
         managers=field_managers(each, ("spec", "dcgmExporter", "serviceMonitor")),
         release=helm_release(each),
         in_conflict=any(map(_names_rival, (each.get("status") or {}).get("conditions") or ())),

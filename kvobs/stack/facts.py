@@ -58,6 +58,8 @@ class Prometheus:
     """`spec.ignoreNamespaceSelectors`: a monitor then reaches its own namespace only."""
     scrape_config_selector: Selector = None
     """By which it reads ScrapeConfigs; those of its own namespace, if by any, are taken to be read."""
+    scrape_interval: str | None = None
+    """`spec.scrapeInterval`, as written: how often it scrapes what names no interval of its own; None: not said."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +78,15 @@ class Sidecar:
     """Whether it ends before Grafana starts (an init container), so that later dashboards wait for a restart."""
     unique_names: bool = False
     """Whether it puts namespace and object into the names of its files, so that equal keys do not meet."""
+
+    @property
+    def selector(self) -> str:
+        """The label selector that it lists by: a label of any value selects by being there."""
+        return self.label if self.label_value is None else f"{self.label}={self.label_value}"
+
+    def looks_into(self, kind: str) -> bool:
+        """Whether it reads objects of a kind: `ConfigMap`, or `Secret`."""
+        return self.resource in ("both", kind.lower())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -201,6 +212,8 @@ class ClusterPolicy:
     managers: Mapping[str, tuple[str, ...]]
     """Path below spec.dcgmExporter.serviceMonitor (`enabled`, `additionalLabels.x`) -> field managers."""
     release: tuple[str, str] | None
+    interval: str | None = None
+    """How often the operator's monitor is to scrape, as written; None: not said."""
     in_conflict: bool = False
     """Whether the GPU Operator does not carry it out, since there is a GPUCluster too."""
 
@@ -219,7 +232,7 @@ class Release:
 class LoadedDashboard:
     """A dashboard that a sidecar loads from a ConfigMap.
 
-    Those in Secrets are not read, since a Secret's content is not ours to read: a clash with one is not seen.
+    Those in Secrets are not among them: `verify` reads them, and tells what they clash with.
     """
 
     uid: str | None

@@ -54,8 +54,7 @@ def sidecar_labels(
         for word, found in (("dashboard", dashboards), ("datasource", sources)):
             sidecar = _sidecar(workload, word)
             if sidecar is not None:
-                value = sidecar.label_value
-                found.add(sidecar.label if value is None else f"{sidecar.label}={value}")
+                found.add(sidecar.selector)
         mounted.update(_mounted(workload))
     return SidecarLabels(tuple(sorted(dashboards)), tuple(sorted(sources)), tuple(sorted(mounted)))
 
@@ -115,7 +114,7 @@ def loaded_dashboards(
     """
     found = []
     for each in config_maps:
-        if not any(sidecar.resource != "secret" and reads(sidecar, each) for sidecar in sidecars):
+        if not any(sidecar.looks_into("ConfigMap") and reads(sidecar, each) for sidecar in sidecars):
             continue
         for key, text in files_of(each):
             if not key.endswith(".json"):
@@ -284,10 +283,10 @@ def _datasources(
 ) -> Iterator[DatasourceFact]:
     mounted = _mounted(workload)
     for kind, objects in (("ConfigMap", config_maps), ("Secret", secrets)):
-        watched = sidecar is not None and sidecar.resource in ("both", kind.lower())
+        watching = sidecar if sidecar is not None and sidecar.looks_into(kind) else None
         for each in objects:
             place = (kind, namespace_of(each), name_of(each))
-            if place not in mounted and not (watched and sidecar is not None and reads(sidecar, each)):
+            if place not in mounted and not (watching is not None and reads(watching, each)):
                 continue
             for key, text in files_of(each, encoded=kind == "Secret"):
                 if key.endswith((".yaml", ".yml")):

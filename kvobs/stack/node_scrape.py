@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from .facts import Object, Prometheus
+from .scrape_intervals import scrape_interval
 from .selectors import labels_wanted
 
 KIND = "ScrapeConfig.monitoring.coreos.com"
+_INTERVAL = "15s"
 
 
-def node_scrape(prometheus: Prometheus, *, name: str, node_label: tuple[str, str], port: int) -> Object | None:
+def node_scrape(
+    prometheus: Prometheus, *, name: str, node_label: tuple[str, str], port: int, told: Iterable[str | None]
+) -> Object | None:
     """Return the ScrapeConfig by which *prometheus* scrapes *port* of every node that has *node_label*.
 
-    None where it reads none, whatever their labels.
+    *told* are the intervals than which it is not to be slower. None where *prometheus* reads none, whatever their
+    labels.
     """
     labels = labels_wanted(prometheus.scrape_config_selector)
     if labels is None:
@@ -27,7 +33,7 @@ def node_scrape(prometheus: Prometheus, *, name: str, node_label: tuple[str, str
         "metadata": {"name": name, "namespace": prometheus.namespace, "labels": labels},
         "spec": {
             "kubernetesSDConfigs": [{"role": "Node"}],
-            "scrapeInterval": "15s",
+            "scrapeInterval": scrape_interval(_INTERVAL, told),
             "relabelings": [
                 {"sourceLabels": [discovered], "regex": value, "action": "keep"},
                 {

@@ -10,7 +10,7 @@ from .applyset import Record
 from .chart_versions import newer_than_known, refuse_too_old
 from .control_plane import managed_notes
 from .datasources import chosen_datasources, datasource_notes, given_datasources, known_datasources
-from .facts import Facts, Grafana
+from .facts import DatasourceFact, Facts, Grafana, Prometheus
 from .images import image_values
 from .in_words import SECOND_STACK, named
 from .notes import Note
@@ -56,7 +56,7 @@ def our_stack(facts: Facts, settings: Settings, record: Record, namespace: str, 
             hint=SECOND_STACK,
         )
     live = next((each for each in facts.prometheuses if each.release == (namespace, name)), None)
-    prometheus = live or prometheus_of(name, namespace, values)
+    prometheus = _upgraded(live, prometheus_of(name, namespace, values))
     if prometheus is None:
         raise UsageError(
             "the values switch Prometheus off, so there is nothing that monitors and dashboards could be made for",
@@ -64,12 +64,7 @@ def our_stack(facts: Facts, settings: Settings, record: Record, namespace: str, 
         )
     seen = next((each for each in facts.grafanas if each.release == (namespace, name)), None)
     foretold = grafana_of(name, namespace, values)
-    grafana = (
-        seen
-        if seen is None or seen.datasources or foretold is None
-        else replace(seen, datasources=foretold.datasources)
-    )
-    grafana = grafana or foretold
+    grafana = replace(seen, datasources=_told(seen, foretold)) if seen and foretold else seen or foretold
     if grafana is not None and wants_admin_secret(given) and isinstance(grafana.admin_user, tuple):
         grafana = replace(grafana, admin_user="admin")  # as the Secret has it that kvobs makes
     sidecar = grafana.sidecar if grafana else None
@@ -97,6 +92,20 @@ def our_stack(facts: Facts, settings: Settings, record: Record, namespace: str, 
             *sidecar_notes(grafana),
             *(datasource_notes(grafana, prometheus, settings) if sidecar else ()),
         ),
+    )
+
+
+def _upgraded(live: Prometheus | None, foretold: Prometheus | None) -> Prometheus | None:
+    """The Prometheus that is there, scraping as often as the values say: Helm comes before what is made for it."""
+    return replace(live, scrape_interval=foretold.scrape_interval) if live and foretold else live or foretold
+
+
+def _told(seen: Grafana, foretold: Grafana) -> tuple[DatasourceFact, ...]:
+    """The datasources of the Grafana that is there; the chart's own has the scrape interval of the values."""
+    intervals = {each.uid: each.time_interval for each in foretold.datasources}
+    return (
+        tuple(replace(each, time_interval=intervals.get(each.uid, each.time_interval)) for each in seen.datasources)
+        or foretold.datasources
     )
 
 

@@ -10,7 +10,8 @@ from ..settings import Settings
 from .applyset import PARENT_NAME, ForeignField, Record, ReleaseRecord, applyset_id
 from .choice import PROMETHEUS_KIND, DesiredRelease, Target
 from .dashboards import PlannedDashboard, dashboard_notes, kept_dashboards, kept_notes, plan_dashboards
-from .dcgm import DcgmPlan, ForeignFieldChange, dcgm_plan
+from .dcgm import DcgmPlan, dcgm_plan
+from .dcgm_policy import ForeignFieldChange
 from .facts import Facts, Object, Prometheus, Ref
 from .installs import BESIDE
 from .leftovers import names_left
@@ -18,6 +19,7 @@ from .monitors import vllm_monitors
 from .notes import Note
 from .objects import MANAGED_BY, OURS, owned, ref
 from .remembered import recalled, remembered
+from .scrape_intervals import told_intervals, with_intervals
 from .values import names_of
 
 StepId = Literal["namespace", "secret", "release", "monitors", "dcgm", "dashboards"]
@@ -107,11 +109,13 @@ def make_plan(
         title = f"Helm release {target.release.name} (kube-prometheus-stack{version})"
         steps.append(Step(id="release", title=title, release=target.release))
 
+    told = told_intervals(target)
+    monitors = with_intervals(monitors, told)
     vllm = vllm_monitors(facts, target.prometheus, settings, namespace=target.namespace, templates=monitors)
     dcgm = (
         DcgmPlan()
         if target.beside
-        else dcgm_plan(facts, target.prometheus, settings, namespace=target.namespace, templates=monitors)
+        else dcgm_plan(facts, target.prometheus, settings, namespace=target.namespace, templates=monitors, told=told)
     )
     if vllm.objects:
         steps.append(Step(id="monitors", title="vLLM monitors", objects=_owned(vllm.objects, applyset)))

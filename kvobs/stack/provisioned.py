@@ -20,7 +20,7 @@ def read_datasources(text: str, where: str, unread: Found) -> Iterator[Datasourc
     """Yield the datasources of one file, which is *where*; what cannot be read goes into *unread*."""
     try:
         documents = list(yaml.safe_load_all(text))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # the second for a date that is none
         # Not the error's own text: it quotes the file, which may hold a password.
         mark = getattr(error, "problem_mark", None)
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""

@@ -20,6 +20,7 @@ from .grafana_operator import (
 )
 from .installs import meant_parent
 from .objects import OURS, is_ours
+from .provisioned import text_of
 from .remembered import recalled, record_of
 from .selectors import matches, parse_selector
 from .servers import bystander, pod_behind, ray_pod, vllm_pod
@@ -200,6 +201,7 @@ def _prometheus(each: Object, all_services: Sequence[Service], pods: Sequence[Ob
         https=bool((spec.get("web") or {}).get("tlsConfig")),
         ignores_namespace_selectors=spec.get("ignoreNamespaceSelectors") is True,
         scrape_config_selector=spec.get("scrapeConfigSelector"),
+        scrape_interval=text_of(spec.get("scrapeInterval")),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import ActionError, Conflict
 from ..stack.applied import stands
 from ..stack.applyset import ABSENT, ForeignField
-from ..stack.dcgm import ForeignFieldChange
+from ..stack.dcgm_policy import ForeignFieldChange
 from ..stack.exporters import field_managers
 from ..stack.facts import Object, Ref
 from ..stack.objects import OURS

@@ -15,7 +15,7 @@ import pytest
 import kvobs
 from kvobs.settings import Dcgm, Settings
 from kvobs.use_cases.install import InstallReport
-from tests.cluster.api import ApiError, Object, eventually
+from tests.cluster.api import Object, eventually
 from tests.cluster.bed import Bed
 from tests.cluster.clusterpolicy import EXPORTER
 from tests.cluster.clusterpolicy import NAMESPACE as OPERATOR_NAMESPACE
@@ -36,18 +36,7 @@ def bed() -> Iterator[Bed]:
         bed.apply_crds("prometheus-operator")
         bed.apply_crds("gpu-operator")
         bed.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mon"}}, *stack())
-        for kind in ("ServiceMonitor", "PodMonitor", "Prometheus"):
-            eventually(lambda kind=kind: _listed(bed, MONITORS, kind))
-        eventually(lambda: _listed(bed, "nvidia.com/v1", "ClusterPolicy"))
         yield bed
-
-
-def _listed(bed: Bed, api_version: str, kind: str) -> bool:
-    try:
-        bed.api.list(api_version, kind)
-    except ApiError:
-        return False  # a kind that is new cannot be listed at once
-    return True
 
 
 def stack() -> list[Object]:

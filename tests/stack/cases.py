@@ -17,6 +17,7 @@ from kvobs.stack.choice import choose
 from kvobs.stack.facts import Facts, Object
 from kvobs.stack.objects import MANAGED_BY, OURS, PART_OF, kind_of, ref
 from kvobs.stack.plan import Plan, Step, make_plan
+from kvobs.stack.targets import ENDPOINTS
 from kvobs.use_cases.inputs import read_dashboards, shipped_monitors
 from kvobs.use_cases.look import look
 
@@ -31,6 +32,8 @@ _OPTIONAL_PLAN_KEYS = {"release", "sidecar", "refused", "scraped"}
 _ERROR_KEYS = {"class", "exit_code", "message", "hint"}
 _NOT_TOLD = {MANAGED_BY: OURS, PART_OF: OURS}
 """Labels that everything of ours has."""
+_SHIPPED = "15s"
+"""How often a monitor scrapes as it is shipped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,6 +217,9 @@ def in_short_objects(objects: Iterable[Object], *, alike: bool = False) -> dict[
             said["annotations"] = dict(metadata["annotations"])
         if "instanceSelector" in (each.get("spec") or {}):
             said["instances"] = each["spec"]["instanceSelector"]
+        if each["kind"] in ENDPOINTS:
+            (interval,) = {endpoint["interval"] for endpoint in each["spec"][ENDPOINTS[each["kind"]]]}
+            said |= {} if interval == _SHIPPED else {"interval": interval}
         name = f"{each['kind']} {metadata['namespace']}/*" if alike else in_words(each)
         assert short.setdefault(name, said) == said, f"{name} are not alike"
     return short

@@ -108,7 +108,10 @@ def comparable(grafana: Any) -> dict[str, Any]:
     """Return Grafana's facts without datasources that are not Prometheus' own; those are the user's to know."""
     fields = {name: getattr(grafana, name) for name in grafana.__dataclass_fields__}
     default = [each for each in grafana.datasources if each.type == "prometheus"][:1]
-    return {**fields, "datasources": [(each.uid, each.name, each.url, each.is_default) for each in default]}
+    return {
+        **fields,
+        "datasources": [(each.uid, each.name, each.url, each.is_default, each.time_interval) for each in default],
+    }
 
 
 @each_rendering

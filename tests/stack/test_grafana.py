@@ -8,6 +8,7 @@ import pytest
 
 from kvobs.stack.facts import Grafana, Object
 from kvobs.stack.grafana import grafanas, loaded_dashboards, sidecar_labels
+from kvobs.stack.provisioned import read_datasources
 
 
 def container(image: str, name: str = "main", **environment: str) -> dict[str, Any]:
@@ -147,3 +148,10 @@ def test_administrator(variables: dict[str, Any], user: Any, password: tuple[str
     assert found.admin_user == user
     assert (found.admin_secret and (found.admin_secret, found.admin_password_key)) == password
     assert "hunter2" not in repr(found)
+
+
+def test_a_file_of_datasources_with_a_date_that_is_none() -> None:
+    """It is a file that cannot be read, as one that is no YAML: nothing is known of it, and the look goes on."""
+    unread: dict[str, str] = {}
+    assert list(read_datasources("datasources: [{name: a, made: 2021-13-45}]", "here", unread)) == []
+    assert unread == {"here": "it is not YAML"}

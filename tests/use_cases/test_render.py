@@ -14,6 +14,7 @@ from kvobs.stack.facts import Facts, Object
 from kvobs.stack.objects import kind_of
 from kvobs.stack.plan import Plan, make_plan
 from kvobs.stack.recognise import Snapshot, facts
+from kvobs.stack.targets import ENDPOINTS
 from kvobs.use_cases.inputs import read_dashboards, shipped_monitors
 from kvobs.use_cases.render import render
 from tests.stack.snapshots import DATA
@@ -46,6 +47,20 @@ def test_nobody_owns_it() -> None:
 
     assert labels
     assert not [each for each in labels if {"app.kubernetes.io/managed-by", "applyset.kubernetes.io/part-of"} & {*each}]
+
+
+@pytest.mark.parametrize(
+    ("set_values", "interval"), [((), "15s"), (("prometheus.prometheusSpec.scrapeInterval=1s",), "1s")]
+)
+def test_monitors_scrape_as_often_as_the_stack_reckons_with(set_values: tuple[str, ...], interval: str) -> None:
+    """What the values say of the scrapes holds for the rendered monitors too, those for GPUs included."""
+    monitors = [each for each in render(Settings(set_values=set_values)).objects if each["kind"] in ENDPOINTS]
+
+    assert {each["metadata"]["name"].removesuffix("-pods") for each in monitors} >= {
+        "kvobs-vllm",
+        "kvobs-dcgm-gpu-operator-nvidia-dcgm-exporter",
+    }
+    assert {end["interval"] for each in monitors for end in each["spec"][ENDPOINTS[each["kind"]]]} == {interval}
 
 
 def test_targets_are_not_doubled() -> None:

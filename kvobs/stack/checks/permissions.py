@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..facts import Object
 from ..kinds import resource_of
+from ..prometheus_pods import RIGHTS
 from ..rbac import GROUP, PROXY, granted_by_chart, proxied
 from ..rbac import PURPOSE as PURPOSE_ANNOTATION
 from ..rights import Right, named
@@ -98,9 +99,16 @@ def _proof(evidence: Evidence) -> Verdict:
         return Fine()
     prometheus = evidence.plan.target.prometheus
     named, kubectl = proxied(prometheus), f"kubectl -n {prometheus.namespace} create"
+    unproved = "neither the end of kvobs install nor kvobs verify can prove that data arrives"
+    if named is None:
+        return Bad(
+            f"Prometheus {prometheus.namespace}/{prometheus.name} has no Service, and the credentials may not {RIGHTS}"
+            f" there: {unproved}",
+            f"an administrator can give them the right to {RIGHTS} in namespace {prometheus.namespace}",
+        )
     return Bad(
-        f"the credentials may not get {PROXY} of {named} in namespace {prometheus.namespace}: neither the end of kvobs"
-        " install nor kvobs verify can prove that data arrives",
+        f"the credentials may not get {PROXY} of {named} in namespace {prometheus.namespace}, nor {RIGHTS} there:"
+        f" {unproved}",
         f"{kubectl} role kvobs-prove --verb=get --resource={PROXY} --resource-name={named}; {kubectl} rolebinding"
         " kvobs-prove --role=kvobs-prove --user=USER; kvobs render --rbac has it too",
     )

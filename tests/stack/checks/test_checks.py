@@ -223,10 +223,21 @@ CASES: list[Case] = [
         evidence(stack(), proof=False),
         "warning",
         (
-            "may not get services/proxy of prometheus-k8s:http-web in namespace mon",
+            "may not get services/proxy of prometheus-k8s:http-web in namespace mon, nor list pods and get and create"
+            " pods/portforward there",
             "nor kvobs verify can prove that data arrives",
             "kubectl -n mon create role kvobs-prove --verb=get --resource=services/proxy"
             " --resource-name=prometheus-k8s:http-web",
+        ),
+    ),
+    (
+        "proof",
+        evidence(stack(prometheuses=(prometheus(service=None),)), proof=False),
+        "warning",
+        (
+            "Prometheus mon/k8s has no Service, and",
+            "nor kvobs verify can",
+            "get and create pods/portforward in namespace",
         ),
     ),
     ("helm", evidence(helm="4.3.1"), "passed", ("4.3.1",)),
