@@ -21,6 +21,7 @@ DEFAULT_RELEASE = "kube-prometheus-stack"
 
 Stack = Literal["auto", "install", "reuse"]
 Dcgm = Literal["auto", "operator", "exporter", "none"]
+Way = Literal["auto", "proxy", "port-forward"]
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 """A DNS label (RFC 1123), which names a namespace; Helm takes 53 characters for a release."""
@@ -148,6 +149,10 @@ class Reach:
 
     url: str | None = field(default=None, repr=False)
     """Its address, with the path in front of `/api/v1`; may hold user and password. None: that of the cluster."""
+    way: Way = "auto"
+    """How that of the cluster is reached. proxy: the API server's, for Services, which passes no credentials on;
+    port-forward: to one of its pods, with the credentials that there are; auto: by a port-forward where it has no
+    Service, where the right to the proxy is missing, or where it asks for credentials and there are some."""
     token_file: str | None = None
     """File with a bearer token; read again when the server takes it no longer."""
     ca_file: str | None = None
@@ -160,6 +165,18 @@ class Reach:
     """How long one try of a question may take, in seconds."""
     patience_s: float = 20.0
     """How long a server that restarts is asked again, in seconds."""
+
+    def __post_init__(self) -> None:
+        if self.url is not None and self.way != "auto":
+            raise UsageError(
+                f"--reach {self.way} is for the cluster's Prometheus, and --prometheus names an address",
+                hint="leave one of them out",
+            )
+        if self.way == "proxy" and (self.token_file is not None or self.tenant is not None):
+            raise UsageError(
+                "--reach proxy takes neither --token-file nor --tenant: the API server's proxy passes neither on",
+                hint="--reach port-forward does",
+            )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -158,14 +158,23 @@ EXITS = [
     (("verify", "--in-flight", "0"), 2, "at least one query in flight"),
     (("verify", "--report", "/nonexistent/report.html"), 2, "no file can be there"),
     (("verify", "--report", "."), 2, "no file can be there"),
+    (("verify", "--report", "x" * 300), 2, "no file can be there: File name too long"),
     (("verify", "--report", "-"), 2, "names no file"),
     (("verify", "a.json", "--prometheus", "http://p:1", "--expect", "/nonexistent.yaml"), 2, "/nonexistent.yaml"),
     (("verify", "--static", "a.json"), 2, "--vllm-version VERSION"),
     (("verify", "--static", "a.json", "--vllm-version", "0.32", "--watch"), 2, "--static asks nobody"),
+    (("verify", "--static", "a.json", "--vllm-version", "0.32", "--reach", "proxy"), 2, "so that --reach would say"),
+    (("verify", "a.json", "--prometheus", "http://p:9090", "--reach", "port-forward"), 2, "names an address"),
+    (("verify", "a.json", "--reach", "proxy", "--tenant", "blue"), 2, "takes neither --token-file nor --tenant"),
     (("verify", "--static", "a.json", "--vllm-version", "0.32", "--at", "now", "--var", "a=b"), 2, "--at and --var"),
     (("verify", "a.json", "--rewrite"), 2, "belong to --static"),
     (("verify", "--static", "a.json", "--vllm-version", "0.32", "--dir", "d"), 2, "--dir is where --rewrite writes"),
     (("verify", "--static", "/nonexistent.json", "--vllm-version", "0.32"), 2, "/nonexistent.json"),
+    (("verify", "--static", "vllm", "--vllm-version", "0.3", "--rewrite", "--dir", "README.md"), 2, "is no folder"),
+    (("patch", "dashboards/vllm.json", "--dir", "README.md/there"), 2, "README.md is no folder"),
+    (("patch", "dashboards/vllm.json", "--file", "dashboards"), 2, "no file can be there: it is a folder"),
+    (("render", "--dir", "README.md"), 2, "README.md is no folder"),
+    (("dashboards", "pull", "vllm", "--dir", "README.md"), 2, "README.md is no folder"),
     (("patch", "/nonexistent.json"), 1, "/nonexistent.json"),
 ]
 
@@ -220,6 +229,29 @@ def test_verify_writes_its_report_as_one_file(tmp_path: Path) -> None:
     assert document["verdicts"]["counts"]["lit"] > 0
     assert page.read_text().startswith("<!doctype html>")
     assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
+
+
+ALONE = ("verify", "vllm", "--prometheus", "http://127.0.0.1:9", "--at", "2026-01-01T00:00:00Z", "-q")
+STATIC = ("verify", "--static", "vllm", "--vllm-version", "0.32")
+
+
+@pytest.mark.parametrize("command", [ALONE, STATIC], ids=["asked", "static"])
+def test_a_report_that_cannot_be_written_costs_no_result(command: tuple[str, ...]) -> None:
+    """What was found is on stdout although the disk is full under `--report`; the error is told, and is the exit code.
+
+    No server is there to be asked, which takes no time, and is a result too.
+    """
+    alone = run(*command)
+    done = run(*command, "--report", "/dev/full")
+    document = json.loads((as_json := run(*command, "--report", "/dev/full", "-o", "json")).stdout)
+
+    assert alone.returncode in (0, 4)
+    assert done.stdout == alone.stdout
+    assert done.stderr.startswith("kvobs: /dev/full cannot be written: No space left on device\n  what to do: ")
+    assert as_json.stderr == done.stderr
+    assert done.returncode == as_json.returncode == document["exit_code"] == 3
+    assert document["kind"] in ("VerifyReport", "StaticReport")
+    assert document["failed"]["message"] in done.stderr
 
 
 def test_every_cause_can_be_explained_offline() -> None:

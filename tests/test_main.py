@@ -65,7 +65,7 @@ def test_a_signal_that_is_ignored() -> None:
 
 def test_interrupted_and_stuck_on_the_way_out() -> None:
     """What an interruption left locked keeps nobody for ever: kvobs ends all the same, with the same word and code."""
-    done = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, check=False, timeout=300)
 
     assert done.returncode == 130
     assert done.stderr == "kvobs: interrupted; what was done stands, and running the same command again finishes it\n"

@@ -19,9 +19,10 @@ import urllib3
 from urllib3 import exceptions as http
 
 from ..errors import ClusterUnreachable, KubeconfigError, KvobsError
-from .bounded import read_body
+from .bounded import TooLarge, read_body
 from .kubeconfig import Access
 from .refusals import WEBHOOK_HINT, Reply, status_of
+from .upgraded import SWITCHED, Upgraded
 
 ATTEMPTS = 5
 """Tries of a request that may be repeated, the first one included."""
@@ -31,6 +32,9 @@ FIRST_PAUSE_S = 0.25
 
 LONGEST_PAUSE_S = 15.0
 """A server that asks for a longer pause than this is not waited for."""
+
+_REFUSAL_BYTES = 1024 * 1024
+"""Of a refused upgrade no more is read: a `Status` has a few hundred."""
 
 Params = Iterable[tuple[str, str]]
 
@@ -138,6 +142,29 @@ class ApiServer:
             self._sleep(pause or 0.0)
             attempt += 1
 
+    def upgrade(self, path: str, *, params: Params, headers: Mapping[str, str], timeout_s: float) -> Reply | Upgraded:
+        """Ask for the connection to be handed over to another protocol; the reply where that is refused.
+
+        It is asked once, and once more after a refused token was renewed. ClusterUnreachable says why no reply came.
+        """
+        url = self.access.configuration.host + path + f"?{urlencode(list(params))}"
+        renewed = False
+        while True:
+            try:
+                answer = self._request("GET", url, headers, None, timeout_s, whole=False)
+                self._answered = True
+                # One that says "Connection: close" in the same breath hands nothing over.
+                if answer.status == SWITCHED and getattr(answer.connection, "sock", None) is not None:
+                    return Upgraded(answer)
+                reply = Reply(answer.status, answer.headers, read_body(answer, _REFUSAL_BYTES, timeout_s))
+            except TooLarge:
+                reply = Reply(answer.status, answer.headers, b"")
+            except http.HTTPError as exc:
+                raise self._unreachable(exc, changes=False, waited_s=timeout_s) from exc
+            if reply.status != 401 or renewed or not self.access.renew():
+                return reply
+            renewed = True
+
     def _once(
         self,
         method: str,
@@ -147,6 +174,14 @@ class ApiServer:
         max_bytes: int | None,
         timeout_s: float,
     ) -> Reply:
+        answer = self._request(method, url, headers, body, timeout_s, whole=max_bytes is None)
+        content = answer.data if max_bytes is None else read_body(answer, max_bytes, timeout_s)
+        return Reply(answer.status, answer.headers, content)
+
+    def _request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout_s: float, *, whole: bool
+    ) -> urllib3.BaseHTTPResponse:
+        """Send a request with the credentials; the reply, its body read where it is wanted *whole*."""
         sent = urllib3.HTTPHeaderDict({"User-Agent": "kvobs", **headers})
         for key, value in self.access.headers:
             sent.add(key, value)
@@ -154,7 +189,7 @@ class ApiServer:
             sent[setting["key"]] = setting["value"]
         try:
             with UNWARNED:
-                answer = self._client.rest_client.pool_manager.request(
+                answer: urllib3.BaseHTTPResponse = self._client.rest_client.pool_manager.request(
                     method,
                     url,
                     headers=sent,
@@ -162,9 +197,8 @@ class ApiServer:
                     timeout=urllib3.Timeout(connect=timeout_s, read=timeout_s),
                     redirect=False,
                     retries=False,
-                    preload_content=max_bytes is None,
+                    preload_content=whole,
                 )
-                content = answer.data if max_bytes is None else read_body(answer, max_bytes, timeout_s)
         except http.HTTPError:
             raise
         except ValueError:
@@ -172,7 +206,7 @@ class ApiServer:
             raise KubeconfigError(
                 "the credentials hold characters that cannot be sent", hint=self.access.relogin
             ) from None
-        return Reply(answer.status, answer.headers, content)
+        return answer
 
     def _may_pass(self, exc: http.HTTPError) -> bool:
         """Whether another try may help: the connection broke, or is refused now and was not before."""

@@ -19,6 +19,7 @@ from .apiserver import ApiServer, Params
 from .discovery import Catalog, Resource
 from .discovery import Discovery as Discovery
 from .kubeconfig import Access, find_access
+from .port_forward import Pods
 from .refusals import Attempt, Reply, refusal, unreadable
 from .services import Services
 
@@ -49,6 +50,8 @@ class Cluster:
         self._server = server
         self.services = Services(server)
         """Those that run on it, asked through it."""
+        self.pods = Pods(server)
+        """Those that run on it, connected to through it."""
         self._catalog = Catalog(self._discovery_document)
         self._reviews = AccessReviews(self._review, self._catalog)
 

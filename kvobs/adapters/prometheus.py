@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote
 
 from ..dashboard.board import Query
-from ..health.answers import Answer, Names, NoAnswer, Refused, Result, ScrapeTarget, Server
-from .cluster import Cluster
-from .prometheus_about import oldest_of, server_of, targets_of
-from .prometheus_proxied import OverCluster
+from ..health.answers import Answer, Exposed, Names, NoAnswer, Refused, Relabelings, Result, ScrapeTarget, Server
+from .prometheus_about import exposed_of, oldest_of, relabelings_of, server_of, targets_of
 from .prometheus_replies import Declined
 from .prometheus_series import Unreadable
 from .prometheus_session import MAX_BYTES, Session, data
@@ -47,12 +45,14 @@ class Prometheus:
         patience_s: float = 20.0,
         max_bytes: int = MAX_BYTES,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`timeout_s` is for one try, `patience_s` for how long a server that may come back is asked again."""
         from prometheus_api_client import PrometheusConnect
 
-        self._session = Session(transport, timeout_s=timeout_s, patience_s=patience_s, max_bytes=max_bytes, sleep=sleep)
-        self._place = transport.place
+        limits = {"timeout_s": timeout_s, "patience_s": patience_s}
+        self._session = Session(transport, **limits, max_bytes=max_bytes, sleep=sleep, clock=clock)
+        self._transport = transport
         self._max_bytes = max_bytes
         # Given to the server too, so that it stops working at what nobody waits for, and says so itself.
         self._server_timeout = f"{max(1, int(timeout_s) - 1)}s"
@@ -63,31 +63,13 @@ class Prometheus:
         """The server at an address; nothing is asked yet. UsageError says what is wrong with the address."""
         return cls(OverHttp(address, connections=IN_FLIGHT), **limits)
 
-    @classmethod
-    def of_service(
-        cls,
-        cluster: Cluster,
-        *,
-        namespace: str,
-        service: str,
-        port: str | int,
-        prefix: str = "",
-        https: bool = False,
-        **limits: Any,
-    ) -> Self:
-        """The server behind a Service, through the API server; nothing is asked yet."""
-        transport = OverCluster(
-            cluster.services, namespace=namespace, service=service, port=port, prefix=prefix.rstrip("/"), https=https
-        )
-        return cls(transport, **limits)
-
     def __repr__(self) -> str:
-        return f"Prometheus({self._place!r})"
+        return f"Prometheus({self.place!r})"
 
     @property
     def place(self) -> str:
-        """The server as messages name it."""
-        return self._place
+        """The server as messages name it, by the way that leads there: of several, the one that was found open."""
+        return self._transport.place
 
     def close(self) -> None:
         """Close the connections."""
@@ -143,6 +125,17 @@ class Prometheus:
         path = "/api/v1/scrape_pools"
         return self._names(path, lambda: self._session.ask(path, (), _pools))
 
+    def relabelings(self) -> Relabelings | Refused | NoAnswer:
+        """What each scrape config that it has loaded does to the metrics that it scraped, where it does anything."""
+        path = "/api/v1/status/config"
+        return self._answer(lambda: self._session.ask(path, (), lambda reply: relabelings_of(data(reply))), path)
+
+    def exposed(self, metric: str) -> tuple[Exposed, ...] | Refused | NoAnswer:
+        """Which targets expose a metric, be it stored or not, by its name as `# TYPE` has it."""
+        # The library's own asks one target at a time.
+        path, asked = "/api/v1/targets/metadata", (("metric", metric),)
+        return self._answer(lambda: self._session.ask(path, asked, lambda reply: exposed_of(data(reply))), path)
+
     def server(self) -> Server | NoAnswer:
         """What it says of itself: version, retention, oldest sample, as far as it does."""
         about = self._answer(self._about)
@@ -194,15 +187,15 @@ class Prometheus:
             mib = large.max_bytes // 2**20
             return Refused(
                 kind="too expensive",
-                said=f"{self._place} answers with more than {mib} MiB, of which no more was read: fewer series or a"
+                said=f"{self.place} answers with more than {mib} MiB, of which no more was read: fewer series or a"
                 " longer step would make it smaller",
             )
         except Unreadable:
-            said = f"{self._place} answers {path or 'a query'}, but not as Prometheus does"
+            said = f"{self.place} answers {path or 'a query'}, but not as Prometheus does"
             return NoAnswer(said=said, hint="a proxy may stand in between")
         except Failed as failure:
             if failure.missing and path and self._session.answered:
-                return Refused(kind="unsupported", said=f"{self._place} has no {path}")
+                return Refused(kind="unsupported", said=f"{self.place} has no {path}")
             return failure.answer
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from urllib3 import exceptions as http
-
 from ..errors import ApiError, Forbidden, KvobsError, Unauthenticated
 from ..health.answers import NoAnswer
-from .prometheus_transport import Failed, Method, Params
+from .prometheus_transport import Failed, Method, Params, unreached
 from .refusals import Reply
 from .services import Services
+
+RIGHT = "get services/proxy (Role kvobs-prove of kvobs render --rbac)"
 
 
 class OverCluster:
@@ -38,10 +38,11 @@ class OverCluster:
     @property
     def credentials_hint(self) -> str:
         """What to do where the server takes no credentials, or wants others."""
-        return f"the API server passes no credentials on: {self._forwarded}, with KVOBS_PROMETHEUS_TOKEN"
+        return f"the API server passes no credentials on: {self.by_hand}, with KVOBS_PROMETHEUS_TOKEN"
 
     @property
-    def _forwarded(self) -> str:
+    def by_hand(self) -> str:
+        """What a person types to go around the proxy."""
         port = self._port if str(self._port).isdecimal() else 9090
         scheme = "https" if self._https else "http"
         return (
@@ -74,8 +75,7 @@ class OverCluster:
     def _failed(self, error: KvobsError) -> Failed:
         said, hint, passing = f"{self.place}: {error}", error.hint, False
         if isinstance(error, Forbidden):
-            right = "the right to get services/proxy is missing: an administrator can give it"
-            hint = f"{right} (Role kvobs-prove of kvobs render --rbac); or {self._forwarded}"
+            hint = f"the right to {RIGHT} is missing: an administrator can give it; or {self.by_hand}"
         elif isinstance(error, Unauthenticated):
             pass
         elif isinstance(error, ApiError):
@@ -90,10 +90,8 @@ class OverCluster:
                 hint = f"kubectl -n {self._namespace} get services shows what is there"
             elif error.status in (429, 500, 502, 503, 504):
                 passing = True
-                hint = f"kubectl -n {self._namespace} get pods shows whether it runs; or {self._forwarded}"
+                hint = f"kubectl -n {self._namespace} get pods shows whether it runs; or {self.by_hand}"
         else:
-            passing = isinstance(error.__cause__, http.ProtocolError | http.NewConnectionError)
-            slow = isinstance(error.__cause__, http.ReadTimeoutError)
-            return Failed(NoAnswer(said=said, hint=hint, lasting=not slow), passing=passing)
+            return unreached(error, said)
         denied = isinstance(error, Forbidden)
         return Failed(NoAnswer(said=said, hint=hint, lasting=True, denied=denied), passing=passing)

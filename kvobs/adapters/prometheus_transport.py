@@ -1,27 +1,26 @@
-"""The way to a Prometheus at an address; that through the API server is in `prometheus_proxied`.
+"""The way to a Prometheus at an address; through the API server lead `prometheus_proxied` and `prometheus_forwarded`.
 
 One request in, one reply out, bounded in size and time. No message, log or repr holds a credential.
 """
 
 from __future__ import annotations
 
-import ssl
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Literal, Protocol
-from urllib.parse import quote, unquote, urlencode, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.parse import quote, urlencode
 
 import urllib3
 from urllib3 import exceptions as http
 
 from .. import __version__
 from ..dashboard.origins import shown
-from ..errors import UsageError
+from ..errors import KvobsError, UsageError
 from ..health.answers import NoAnswer
 from .apiserver import UNWARNED, is_broken_tls, tls_reason
 from .bounded import TooLarge as TooLarge
 from .bounded import read_body
+from .prometheus_address import Address as Address
+from .prometheus_address import pool_of, split
 from .refusals import Reply
 
 Method = Literal["GET", "POST"]
@@ -29,8 +28,6 @@ Params = Sequence[tuple[str, str]]
 
 LONG = 6000
 """Characters of an address that servers and proxies on the way surely take; a longer question is sent as a form."""
-
-_ADDRESS_HINT = "the address as in http://HOST:9090, with the path in front of /api/v1 where there is one"
 
 
 class Failed(Exception):
@@ -43,6 +40,13 @@ class Failed(Exception):
         self.passing = passing
         self.missing = missing
         self.refused = refused
+
+
+def unreached(error: KvobsError, said: str) -> Failed:
+    """Return the failure that *error* stands for, where the API server on the way did not answer."""
+    passing = isinstance(error.__cause__, http.ProtocolError | http.NewConnectionError)
+    slow = isinstance(error.__cause__, http.ReadTimeoutError)
+    return Failed(NoAnswer(said=said, hint=error.hint, lasting=not slow), passing=passing)
 
 
 class Transport(Protocol):
@@ -67,34 +71,29 @@ class Transport(Protocol):
         """Close the connections."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Address:
-    """Where a Prometheus is, and how to get in."""
-
-    url: str = field(repr=False)
-    """With the path in front of `/api/v1`; may hold user and password."""
-    read_token: Callable[[], str | None] | None = field(default=None, repr=False)
-    """Reads the bearer token anew: that of a file is rotated."""
-    user: str | None = field(default=None, repr=False)
-    password: str | None = field(default=None, repr=False)
-    ca_file: str | None = None
-    """PEM file of authorities that are trusted beside the system's."""
-    insecure: bool = False
-    """Do not verify the server's certificate."""
-    tenant: str | None = None
-    """`X-Scope-OrgID`, for Mimir, Cortex and Loki-like gateways."""
-
-
 class OverHttp:
     """Straight to an address; proxies of the environment count (`HTTPS_PROXY`, `NO_PROXY`)."""
 
     prefers_post = True
 
-    def __init__(self, address: Address, *, connections: int) -> None:
-        """Nothing is sent yet; UsageError says what is wrong with the address or the certificates."""
+    def __init__(
+        self,
+        address: Address,
+        *,
+        connections: int,
+        pool: urllib3.PoolManager | None = None,
+        place: str | None = None,
+        look: str | None = None,
+    ) -> None:
+        """Nothing is sent yet; UsageError says what is wrong with the address or the certificates.
+
+        `pool`: where connections come from, if not from the address; `place` is what it then is called, and `look` how
+        one looks whether it is there.
+        """
         self._address = address
-        self._base, user, password = _split(address.url)
-        self.place = shown(self._base)
+        self._base, user, password = split(address.url)
+        self.place = place or shown(self._base)
+        self._look = look or f"is it running, and is the address right? curl {self.place}/-/ready"
         if user is not None and address.user is not None:
             raise UsageError(
                 f"{self.place}: there are two users, one in the address and one in KVOBS_PROMETHEUS_USER",
@@ -109,7 +108,7 @@ class OverHttp:
                 hint="take one of them away: KVOBS_PROMETHEUS_TOKEN, --token-file, or the user",
             )
         self._token = address.read_token() if address.read_token else None
-        self._pool = _pool(self._base, address, connections, self.place)
+        self._pool = pool or pool_of(self._base, address, connections, self.place)
 
     def __repr__(self) -> str:
         return f"OverHttp({self.place!r})"
@@ -199,7 +198,7 @@ class OverHttp:
         return headers
 
     def _failed(self, exc: http.HTTPError, timeout_s: float) -> Failed:
-        hint: str | None = f"is it running, and is the address right? curl {self.place}/-/ready"
+        hint = self._look
         lasting, passing = True, False
         if isinstance(exc, http.SSLError) and not is_broken_tls(exc):
             what = f"TLS with {self.place} failed: {tls_reason(exc)}"
@@ -222,67 +221,3 @@ class OverHttp:
             what, passing, lasting = f"{self.place} broke the connection", True, False
         refused = isinstance(exc, http.NewConnectionError)
         return Failed(NoAnswer(said=what, hint=hint, lasting=lasting), passing=passing, refused=refused)
-
-
-def _split(url: str) -> tuple[str, str | None, str | None]:
-    """(the address without user, user, password); raises UsageError for what is no address of a server."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise UsageError("the address of Prometheus cannot be read", hint=_ADDRESS_HINT) from error
-    if parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"{shown(url)} is no address of a Prometheus", hint=_ADDRESS_HINT)
-    if parts.query or parts.fragment:
-        raise UsageError(f"{shown(url)}: an address with a query is that of a page", hint=_ADDRESS_HINT)
-    where = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")
-    path = parts.path.rstrip("/").removesuffix("/api/v1").rstrip("/")
-    user = unquote(parts.username) if parts.username is not None else None
-    password = unquote(parts.password) if parts.password is not None else None
-    return f"{parts.scheme}://{where}{path}", user, password
-
-
-def _pool(base: str, address: Address, connections: int, place: str) -> urllib3.PoolManager:
-    options: dict[str, object] = {"maxsize": connections, "block": False}
-    if base.startswith("https:"):
-        options["ssl_context"] = _trust(address)
-    parts = urlsplit(base)
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or proxy_bypass(parts.netloc):
-        return urllib3.PoolManager(**options)  # type: ignore[arg-type]
-    try:
-        login = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-        headers: Mapping[str, str] | None = None
-        if login.username is not None:
-            pair = f"{unquote(login.username)}:{unquote(login.password or '')}"
-            headers = urllib3.make_headers(proxy_basic_auth=pair)
-        where = f"[{login.hostname}]" if ":" in str(login.hostname) else str(login.hostname)
-        to = f"{login.scheme}://{where}:{login.port}" if login.port else f"{login.scheme}://{where}"
-        return urllib3.ProxyManager(to, proxy_headers=headers, **options)  # type: ignore[arg-type]
-    except (ValueError, http.HTTPError):
-        # Its message repeats the variable, which may hold a password.
-        raise UsageError(
-            f"{place}: the proxy that the environment names cannot be used (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY)",
-            hint="HTTPS_PROXY=http://HOST:PORT, or NO_PROXY=HOST to go without",
-        ) from None
-
-
-def _trust(address: Address) -> ssl.SSLContext:
-    import httpx
-
-    context = httpx.create_ssl_context()
-    # Beside the list that httpx brings: a company puts its own authority into the system's store.
-    context.load_default_certs()
-    if address.insecure:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if address.ca_file is not None:
-        try:
-            context.load_verify_locations(cafile=address.ca_file)
-        except OSError as error:  # ssl.SSLError is one
-            raise UsageError(
-                f"--ca-file: {address.ca_file} holds no certificates that can be read",
-                hint="name a PEM file: -----BEGIN CERTIFICATE-----",
-            ) from error
-    return context

@@ -196,6 +196,7 @@ def _kept_text(status: Status, attempt: Attempt) -> str:
         fields = [str(cause["field"]) for cause in status.causes if cause.get("field")]
         return f"{status.reason or 'refused'}{' at ' + ', '.join(fields[:_NAMED]) if fields else ''}"
     text = "".join(char for char in " ".join(status.message.split()) if char.isprintable()) or status.reason
+    text = text.rstrip(": ")  # an authorizer may give no reason behind "is forbidden: "
     return text if len(text) <= _KEPT else text[: _KEPT - 1] + "…"
 
 

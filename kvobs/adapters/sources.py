@@ -83,6 +83,34 @@ def read_values(path: str) -> dict[str, Any]:
     return parse_values(text, where=path)
 
 
+def not_a_file_to_write(path: str) -> str | None:
+    """Return why `write_atomic` can write no file there, as far as that is plain before it is tried; else None.
+
+    Nothing is made by asking: that a disk is full, say, is told by trying alone.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    except OSError as error:
+        return str(error.strerror)
+    if stat.S_ISDIR(mode):
+        return "it is a folder"
+    if not stat.S_ISREG(mode):  # a device or a pipe is written to as it is, whatever its folder
+        return None if os.access(path, os.W_OK) else "you may not write to it"
+    return not_a_folder_to_write(os.path.dirname(os.path.realpath(path)))
+
+
+def not_a_folder_to_write(directory: str) -> str | None:
+    """Return why no file can be written into a folder, or the folder not be made; None where nothing plain is."""
+    nearest = os.path.realpath(directory)
+    while not os.path.lexists(nearest) and nearest != os.path.dirname(nearest):
+        nearest = os.path.dirname(nearest)
+    if not os.path.isdir(nearest):
+        return f"{nearest} is no folder"
+    return None if os.access(nearest, os.W_OK | os.X_OK) else f"you may not write to folder {nearest}"
+
+
 def write_files(directory: str, files: Mapping[str, bytes]) -> list[str]:
     """Write files into a folder, which is made if missing, each atomically; return their paths.
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .options import CaFile, Format, Offline, Output, Quiet, expanded
+from .places import folder_to_write
 from .streams import errors, finish, progress
 
 dashboards = typer.Typer(
@@ -50,11 +51,12 @@ def pull_named(
     with errors(output):
         from ..use_cases.dashboards import pull
 
+        folder = folder_to_write(directory, "--dir")
         with progress(quiet) as shown:
             report = pull(
                 tuple(names or ()),
                 everything=everything,
-                directory=expanded(directory),
+                directory=folder,
                 refresh=refresh,
                 offline=offline,
                 ca_file=expanded(ca_file),

@@ -31,6 +31,14 @@ class DcgmChoice(StrEnum):
     none = "none"
 
 
+class WayChoice(StrEnum):
+    """How the cluster's Prometheus is reached."""
+
+    auto = "auto"
+    proxy = "proxy"
+    port_forward = "port-forward"
+
+
 Kubeconfig = Annotated[
     str | None, typer.Option("--kubeconfig", metavar="FILE", help="Kubeconfig to use (else as kubectl).")
 ]
@@ -155,6 +163,15 @@ PrometheusName = Annotated[
 GrafanaName = Annotated[
     str | None,
     typer.Option("--grafana", metavar="NS/NAME|none", help="Grafana, where there are several; none: no dashboards."),
+]
+Way = Annotated[
+    WayChoice,
+    typer.Option(
+        "--reach",
+        help="How the cluster's Prometheus is reached: by the API server's proxy, which passes no credentials on, or by"
+        " a port-forward to a pod of it. auto: by the proxy; by a port-forward where the right to that, or a Service,"
+        " is missing, or where credentials are asked for and there are some.",
+    ),
 ]
 VllmNamespace = Annotated[
     str | None, typer.Option("--vllm-namespace", metavar="NAME", help="Look for vLLM in this namespace only.")

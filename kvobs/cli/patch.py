@@ -8,6 +8,7 @@ import typer
 
 from ..errors import UsageError
 from .options import Datasources, Format, Output, Quiet, Verbose
+from .places import file_to_write, folder_to_write
 from .streams import errors, finish, print_account, print_line
 
 
@@ -50,8 +51,8 @@ def patch(
                 only=only,
                 list_only=list_path,
                 in_place=in_place,
-                file=file,
-                directory=directory,
+                file=file_to_write(file, "--file"),
+                directory=folder_to_write(directory, "--dir"),
             )
         )
         if report.stdout is not None and output is Output.text:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import typer
@@ -29,6 +28,7 @@ from .options import (
     expanded,
     values_documents,
 )
+from .places import folder_to_write
 from .streams import errors, finish, print_account
 
 
@@ -105,6 +105,7 @@ def render(
         from ..use_cases.render_files import write
 
         _refuse_contradictions(with_stack, images, rbac, stack, split=split, directory=directory)
+        folder = folder_to_write(directory, "--dir")
         settings = Settings(
             namespace=namespace,
             release=release,
@@ -136,8 +137,8 @@ def render(
         rendered = render_rbac(settings) if rbac else run(settings, with_stack=with_stack)
         told = [*(f"{source}: {why}" for source, why in rendered.refused), *(note.text for note in rendered.notes)]
         print_account("\n".join(f"! {each}" for each in told))
-        if directory is not None:
-            rendered = (keep_folder if split else write)(rendered, os.path.expanduser(directory))
+        if folder is not None:
+            rendered = (keep_folder if split else write)(rendered, folder)
             finish(rendered, Output.text if output in (None, Output.yaml) else output)
         finish(rendered, output or Output.yaml)
 

@@ -42,16 +42,23 @@ def errors(output: Output) -> Iterator[None]:
         raise typer.Exit(error.exit_code) from error
 
 
-def finish(report: Any, output: Output, *, verbose: bool = False) -> NoReturn:
-    """Print *report* on stdout and leave with its exit code."""
+def finish(report: Any, output: Output, *, verbose: bool = False, failed: KvobsError | None = None) -> NoReturn:
+    """Print *report* on stdout and leave with its exit code.
+
+    *failed* is what went wrong after the report was there: it is told on stderr, and its exit code counts.
+    """
     from ..report import to_document, to_json, to_text, to_yaml
 
-    if output is Output.text:
-        # Standard output is UTF-8 for programs; standard error still has what a terminal here can show.
-        print_line(with_marks(to_text(report, verbose=verbose), sys.stderr.encoding))
-    else:
-        print_line((to_json if output is Output.json else to_yaml)(to_document(report)))
-    raise typer.Exit(report.exit_code)
+    try:
+        if output is Output.text:
+            # Standard output is UTF-8 for programs; standard error still has what a terminal here can show.
+            print_line(with_marks(to_text(report, verbose=verbose), sys.stderr.encoding))
+        else:
+            print_line((to_json if output is Output.json else to_yaml)(to_document(report, failed=failed)))
+    finally:
+        if failed is not None:
+            print_error(str(failed), failed.hint)
+    raise typer.Exit(report.exit_code if failed is None else failed.exit_code)
 
 
 def print_line(text: str) -> None:

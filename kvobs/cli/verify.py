@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ..errors import UsageError
+from ..errors import ActionError, UsageError
 from ..settings import Reach, Settings, Verification
 from .options import (
     Context,
@@ -19,9 +19,12 @@ from .options import (
     Output,
     Quiet,
     RequestTimeout,
+    Way,
+    WayChoice,
     expanded,
     seconds,
 )
+from .places import folder_to_write, report_to_write
 from .streams import errors, finish, print_account, progress
 from .watching import unwatched, watched
 
@@ -62,6 +65,7 @@ def verify(
             " credentials in KVOBS_PROMETHEUS_TOKEN, or KVOBS_PROMETHEUS_USER and _PASSWORD).",
         ),
     ] = None,
+    way: Way = WayChoice.auto,
     grafana: Annotated[
         str | None,
         typer.Option(
@@ -118,7 +122,7 @@ def verify(
         str | None, typer.Option("--dir", metavar="DIR", help="With --rewrite: write there, not into the files.")
     ] = None,
     token_file: Annotated[
-        str | None, typer.Option("--token-file", metavar="FILE", help="File with a bearer token for --prometheus URL.")
+        str | None, typer.Option("--token-file", metavar="FILE", help="File with a bearer token for Prometheus.")
     ] = None,
     ca_file: Annotated[
         str | None, typer.Option("--ca-file", metavar="FILE", help="PEM file of authorities to trust at any address.")
@@ -159,11 +163,12 @@ def verify(
             "--var": variables,
             "--wait": wait,
             "--watch": watch,
+            "--reach": way is not WayChoice.auto,
             "--token-file": token_file,
             "--tenant": tenant,
         }
         _refuse_contradictions(static, vllm_version, rewrite, directory, asking=asking)
-        page = _writable(report)
+        page = report_to_write(report, "--report")
         if static:
             from ..use_cases.static import StaticSettings
             from ..use_cases.static import static as guard
@@ -174,7 +179,7 @@ def verify(
                         sources=tuple(sources or ()),
                         vllm_version=vllm_version or "",
                         rewrite=rewrite,
-                        directory=expanded(directory),
+                        directory=folder_to_write(directory, "--dir"),
                         offline=offline,
                         ca_file=expanded(ca_file),
                         expect=expanded(expect),
@@ -204,6 +209,7 @@ def verify(
             sources=tuple(sources or ()),
             reach=Reach(
                 url=prometheus_url,
+                way=way.value,
                 token_file=expanded(token_file),
                 ca_file=expanded(ca_file),
                 insecure=insecure_skip_tls_verify,
@@ -264,27 +270,16 @@ def _whose(prometheus: str | None) -> tuple[str | None, str | None]:
     return _object_or_address(prometheus)
 
 
-def _writable(report: str | None) -> str | None:
-    """Return the path of the HTML report; raise UsageError, before anything is asked, where it cannot be a file."""
-    path = expanded(report)
-    if path is None:
-        return None
-    if path == "-":
-        raise UsageError("--report - names no file", hint="stdout has the other report: --report panels.html")
-    folder = os.path.dirname(path) or "."
-    if not path or os.path.isdir(path) or not os.path.isdir(folder):
-        raise UsageError(f"--report {report}: no file can be there", hint="name a file in a folder that is there")
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"--report {report}: you may not write there", hint="name a file in a folder of your own")
-    return path
-
-
 def _finish(report: VerifyReport | StaticReport, page: str | None, output: Output, *, verbose: bool) -> NoReturn:
-    """Write the HTML report, if one is wanted, then print the other and leave."""
+    """Write the HTML report, if one is wanted, print the other, whatever became of the first, and leave."""
+    failed = None
     if page is not None:
         from ..adapters.sources import write_atomic
         from ..report.html import to_html
         from ..use_cases.verify_report import VerifyReport
 
-        write_atomic(page, to_html(report if isinstance(report, VerifyReport) else report.verdicts).encode())
-    finish(report, output, verbose=verbose)
+        try:
+            write_atomic(page, to_html(report if isinstance(report, VerifyReport) else report.verdicts).encode())
+        except ActionError as error:
+            failed = ActionError(str(error), hint="what was found is on stdout; make room, or name another file")
+    finish(report, output, verbose=verbose, failed=failed)

@@ -24,25 +24,26 @@ TOLD: Mapping[type, tuple[str, ...]] = {VerifyReport: ("counts", "causes"), Find
 """What a report works out of its fields, and a program need not work out again."""
 
 
-def to_document(report: Any) -> dict[str, Any]:
-    """Return *report* as plain values, with its kind, the version of the form, and its exit code."""
+def to_document(report: Any, *, failed: KvobsError | None = None) -> dict[str, Any]:
+    """Return *report* as plain values, with its kind, the version of the form, and its exit code.
+
+    Where something *failed* after it was made, the exit code is that of the failure, which is told beside it.
+    """
     if isinstance(report, Rendered) and not report.files:
         items = shown(report.objects, public=report.public)
         return {"apiVersion": "v1", "kind": "List", "items": [dict(each) for each in items]}
     body = _plain(report)
-    return {"kind": type(report).__name__, "version": VERSION, "exit_code": report.exit_code, **body}
+    document = {"kind": type(report).__name__, "version": VERSION, "exit_code": report.exit_code, **body}
+    return document if failed is None else {**document, "exit_code": failed.exit_code, "failed": _told(failed)}
 
 
 def error_document(error: KvobsError) -> dict[str, Any]:
     """Return *error* as plain values, in the same form as a report."""
-    return {
-        "kind": "Error",
-        "version": VERSION,
-        "exit_code": error.exit_code,
-        "error": type(error).__name__,
-        "message": str(error),
-        "hint": error.hint,
-    }
+    return {"kind": "Error", "version": VERSION, "exit_code": error.exit_code, **_told(error)}
+
+
+def _told(error: KvobsError) -> dict[str, Any]:
+    return {"error": type(error).__name__, "message": str(error), "hint": error.hint}
 
 
 def to_json(document: Mapping[str, Any]) -> str:

@@ -18,6 +18,8 @@ def _(report: StaticReport, *, verbose: bool = False) -> str:
 def _rewritten(each: Rewritten, *, verbose: bool) -> Iterator[str]:
     place = f", written to {plain(each.written)}" if each.written else ""
     yield f"  {plain(each.source)}: {len(each.renamed)} renamed, {len(each.left)} left{place}"
+    if each.error is not None:
+        yield f"    ! {plain(each.error)}" + (f" ({plain(each.hint)})" if each.hint else "")
     done = dict.fromkeys((renaming.was, renaming.now, renaming.path if verbose else "") for renaming in each.renamed)
     for was, now, path in done:
         yield f"    {plain(was)} -> {plain(now or '')}" + (f"  at {plain(path)}" if path else "")

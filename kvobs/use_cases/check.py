@@ -25,6 +25,7 @@ from ..stack.kinds import in_namespaces
 from ..stack.leftovers import CRD_KIND
 from ..stack.objects import ref
 from ..stack.plan import Plan
+from ..stack.prometheus_pods import FORWARD
 from ..stack.rbac import PROXY, helm_rights, proxied
 from ..stack.remembered import record_of
 from ..stack.rights import Right, rights_needed
@@ -214,10 +215,16 @@ def _lacking(
 
 
 def _may_prove(cluster: Cluster, plan: Plan) -> bool | None:
-    """Whether the plan's Prometheus may be asked through the API server; None: it has no Service, or nobody says."""
+    """Whether the plan's Prometheus may be asked through the API server, by its proxy or a port-forward; None: nobody
+    says."""
     prometheus = plan.target.prometheus
     named = proxied(prometheus)
-    return cluster.allows("get", "", PROXY, prometheus.namespace, name=named) if named is not None else None
+    if named is not None:
+        allowed = cluster.allows("get", "", PROXY, prometheus.namespace, name=named)
+        if allowed is not False:
+            return allowed
+    needed = [cluster.allows(verb, "", resource, prometheus.namespace) for verb, resource in FORWARD]
+    return False if False in needed else None if None in needed else True
 
 
 def _known(lacking: tuple[Right, ...] | Trouble | None) -> tuple[Right, ...]:

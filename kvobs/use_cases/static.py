@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..adapters.sources import STDIN, inside, write_atomic
 from ..dashboard.boards import board_of
 from ..dashboard.jsontext import JsonText, read_json, write_json
 from ..dashboard.origins import Local, Remote
 from ..dashboard.rename import Renamed, Renaming, rename_metrics
-from ..errors import DocumentError, DownloadError, KvobsError, UsageError
+from ..errors import ActionError, DocumentError, DownloadError, KvobsError, UsageError
 from ..health.causes import found
 from ..health.renaming import new_names
 from ..health.static import static_verdict
@@ -53,10 +53,13 @@ class Rewritten:
 
     source: str
     written: str | None
-    """Where it went; None where nothing had to change."""
+    """Where it went; None where nothing had to change, and for an error."""
     renamed: tuple[Renaming, ...] = ()
     left: tuple[Renaming, ...] = ()
     """Names that stay, each with the reason."""
+    error: str | None = None
+    """Why it could not be written."""
+    hint: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,8 +72,9 @@ class StaticReport:
 
     @property
     def exit_code(self) -> int:
-        """As of a run of verify."""
-        return self.verdicts.exit_code
+        """As of a run of verify; 3 where a rewritten dashboard could not be written."""
+        failed = any(each.error is not None for each in self.rewritten)
+        return ActionError.exit_code if failed else self.verdicts.exit_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +87,9 @@ class _Read:
 
 
 def static(settings: StaticSettings, *, progress: Progress | None = None) -> StaticReport:
-    """Judge every dashboard that is named; one that cannot be read stops no other.
+    """Judge every dashboard that is named; one that cannot be read, or written, stops no other.
 
-    Raise UsageError for a version or a source that makes no sense, ActionError where a result cannot be written.
+    Raise UsageError for a version or a source that makes no sense, ActionError for a name that no file can have.
     """
     running = read_version(settings.vllm_version)
     if running is None:
@@ -156,11 +160,15 @@ def _written(rewrites: list[tuple[_Read, Renamed]], directory: str | None) -> li
                 raise UsageError(f"{other} and {read.source} would both go to {place}", hint="rename one of them")
     results: list[Rewritten] = []
     for read, renamed in rewrites:
-        written = None
+        result = Rewritten(source=read.source, written=None, renamed=renamed.renamed, left=renamed.left)
         if renamed.renamed:
-            written = _place(read, directory)
-            write_atomic(written, write_json(renamed.document, read.text.layout).encode())
-        results.append(Rewritten(source=read.source, written=written, renamed=renamed.renamed, left=renamed.left))
+            place = _place(read, directory)
+            try:
+                write_atomic(place, write_json(renamed.document, read.text.layout).encode())
+                result = replace(result, written=place)
+            except ActionError as error:
+                result = replace(result, error=str(error), hint=error.hint)
+        results.append(result)
     return results
 
 

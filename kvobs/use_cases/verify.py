@@ -132,7 +132,7 @@ def _report(
     server = found.server.server
     start_s, end_s = next(iter(found.windows)) if len(found.windows) == 1 else (None, None)
     return VerifyReport(
-        prometheus=scene.prometheus,
+        prometheus=scene.way() if scene.way is not None else scene.prometheus,
         server=f"{server.kind} {server.version}" if server.version else None,
         start_s=start_s,
         end_s=end_s,

@@ -7,7 +7,7 @@ import socket
 import ssl
 import struct
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -120,6 +120,8 @@ class FakeApi:
         self.url = url
         self.requests: list[Request] = []
         self.stopped = threading.Event()
+        self.upgrades: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}
+        """Who takes over the connection of a request that asks for it, by its path."""
         self._tables: dict[tuple[str, str], list[Answer]] = {}
         self.answers("GET", "/api", Answer(CORE))
         self.answers("GET", "/apis", Answer(GROUPS))
@@ -171,16 +173,20 @@ def fake_api(*, tls: ssl.SSLContext | None = None) -> Iterator[FakeApi]:
             raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             form = self.headers.get("Content-Type") == "application/x-www-form-urlencoded"
             body = dict(parse_qsl(raw.decode())) if form else json.loads(raw) if raw else None
-            answer = api.next_answer(
-                Request(self.command, parts.path, dict(parse_qsl(parts.query)), self.joined(), body)
-            )
+            request = Request(self.command, parts.path, dict(parse_qsl(parts.query)), self.joined(), body)
+            if self.headers.get("Upgrade") and parts.path in api.upgrades:
+                api.requests.append(request)
+                self.close_connection = True
+                api.upgrades[parts.path](self)
+                return
+            answer = api.next_answer(request)
             if answer.fails == "reset":
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 self.close_connection = True
                 self.connection.close()
                 return
             if answer.fails == "silence":
-                api.stopped.wait(10)
+                api.stopped.wait(60)
                 self.close_connection = True
                 return
             content = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()

@@ -163,7 +163,7 @@ def reset(asked: Asked) -> None:
 
 def silent(asked: Asked) -> None:
     """Say nothing until the test is over."""
-    asked.server.site.closing.wait(20)
+    asked.server.site.closing.wait(60)
     asked.close_connection = True
 
 

@@ -4,6 +4,8 @@ import io
 import os
 import stat
 import sys
+import tempfile
+from contextlib import contextmanager
 
 import pytest
 
@@ -128,6 +130,72 @@ def test_write_below_a_file(tmp_path):
 
     with pytest.raises(ActionError, match="cannot be written"):
         sources.write_atomic(str(tmp_path / "file" / "a.json"), b"{}")
+
+
+@pytest.mark.parametrize(
+    ("name", "file_told", "folder_told"),
+    [
+        ("file", None, "file is no folder"),
+        ("file/below", "Not a directory", "file is no folder"),
+        ("to-file", None, "file is no folder"),
+        ("to-nothing", None, None),
+        ("to-itself", "symbolic links", "to-itself is no folder"),
+        ("folder", "it is a folder", None),
+        ("folder/new", None, None),
+        ("not/there/yet", None, None),
+        ("x" * 300, "name too long", None),
+    ],
+)
+def test_what_can_be_written(tmp_path, name, file_told, folder_told):
+    """Where no file or folder can be is told beforehand, and nothing is made or changed by asking."""
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "folder").mkdir()
+    for link, target in (("to-file", "file"), ("to-nothing", "missing/too"), ("to-itself", "to-itself")):
+        (tmp_path / link).symlink_to(target)
+    before = sorted(tmp_path.rglob("*"))
+
+    for told, expected in (
+        (sources.not_a_file_to_write(str(tmp_path / name)), file_told),
+        (sources.not_a_folder_to_write(str(tmp_path / name)), folder_told),
+    ):
+        assert (told is None) == (expected is None), told
+        assert expected is None or expected in told
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/full", "/dev/stdout"])
+def test_a_device_can_be_written(device):
+    """A device or a pipe is written to as it is, whoever may write to its folder."""
+    assert sources.not_a_file_to_write(device) is None
+
+
+def test_what_may_not_be_written():
+    """A folder that is closed for this user is told, by its name; a file in it, which would be replaced, as well."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder, as_a_user(folder):
+        closed = os.path.join(folder, "closed")
+        os.mkdir(closed)
+        os.chmod(closed, 0o500)
+        for place in (closed, os.path.join(closed, "new"), os.path.join(closed, "new", "too")):
+            assert sources.not_a_folder_to_write(place) == f"you may not write to folder {closed}"
+        assert sources.not_a_file_to_write(os.path.join(closed, "new")) == f"you may not write to folder {closed}"
+        assert sources.not_a_file_to_write(os.path.join(folder, "new")) is None
+
+
+@contextmanager
+def as_a_user(folder):
+    """Be somebody to whom *folder* belongs and who may not do everything, as root may."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.chown(folder, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+NOBODY = 65534
 
 
 def test_stdin(monkeypatch):

@@ -12,17 +12,19 @@ import pytest
 import yaml
 
 from kvobs.stack.kinds import resource_of
-from tests.cluster.api import Object, eventually
-from tests.cluster.bed import Bed
+from tests.cluster.api import Object
+from tests.cluster.bed import Bed, until_served
 from tests.cluster.charts import small_chart
 from tests.cluster.commands import kvobs
 from tests.cluster.lean import INSTALL, LEAN
+from tests.cluster.rights import until_in_force
 from tests.cluster.test_existing_kinds import put_up
 from tests.cluster.workloads import gpu_operator
 from tests.stack.cases import ROOT, load
 
 GROUP = "rbac.authorization.k8s.io"
 HOME = "mon"
+ACCOUNT = "system:serviceaccount:monitoring:kvobs"
 VERIFY = ("verify", "dcgm", "--wait", "2m")
 LOADED = ("verify", "--prometheus", "http://127.0.0.1:9")
 """What is loaded, which is nothing here, asked of nobody."""
@@ -86,7 +88,9 @@ def test_a_whole_life_with_these_rights_alone() -> None:
     """With the rendered account alone a stack is installed, proved, found unchanged, looked at and taken away."""
     with Bed(gpu=False, monitoring=True) as bed:  # Without the CRDs: the account has to bring them too.
         lean = [word for value in LEAN for word in ("--set", value)]
-        bed.api.apply(*account(bed, "--chart", str(small_chart()), *lean))
+        made = account(bed, "--chart", str(small_chart()), *lean)
+        bed.api.apply(*made)
+        until_in_force(bed.api, ACCOUNT, *(each for each in made if each["kind"] in ("ClusterRole", "Role")))
         own = ("--kubeconfig", token_kubeconfig(bed, "kvobs", "monitoring"))
 
         def run(*command: str | Path, code: int = 0) -> dict[str, Any]:
@@ -162,9 +166,10 @@ ONE_BY_ONE = [line for line in TABLE if line not in DONE_WITHOUT]
 def beside() -> Iterator[Bed]:
     """A cluster with somebody's own stack and a GPU Operator, and with the kinds of two operators more."""
     with Bed() as bed:
-        bed.api.apply(*(definition(*each) for each in KINDS))
+        definitions = [definition(*each) for each in KINDS]
+        bed.api.apply(*definitions)
+        until_served(bed.api, *definitions)
         gpu_operator(bed)
-        eventually(lambda: all(bed.api.serves(f"{group}/{version}", kind) for group, version, kind in KINDS))
         put_up(bed.api, THEIRS.objects)
         yield bed
 
@@ -190,30 +195,8 @@ def user(bed: Bed, name: str, roles: list[Object]) -> Path:
                 "subjects": [{"kind": "User", "name": name, "apiGroup": GROUP}],
             },
         )
-    for role in roles:
-        for rule in role["rules"]:
-            eventually(lambda role=role, rule=rule: allowed(bed, name, role, rule))
+    until_in_force(bed.api, name, *roles)
     return bed.kubeconfig_for(name)
-
-
-def allowed(bed: Bed, name: str, role: Object, rule: Object) -> bool:
-    """Ask the API server whether a user may what a rule says first."""
-    resource, _, subresource = rule["resources"][0].partition("/")
-    attributes = {
-        "verb": rule["verbs"][0],
-        "group": rule["apiGroups"][0],
-        "resource": resource,
-        "subresource": subresource,
-        "name": rule.get("resourceNames", [""])[0],
-        "namespace": role["metadata"].get("namespace", ""),
-    }
-    review: Object = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SubjectAccessReview",
-        "spec": {"user": name, "resourceAttributes": attributes},
-    }
-    told = bed.api.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
-    return bool(told["status"]["allowed"])
 
 
 def less(roles: list[Object], *lines: Without) -> list[Object]:
@@ -239,17 +222,22 @@ def test_the_table_has_every_rule(roles: list[Object]) -> None:
 
 
 def test_beside_a_stack_with_these_rights_alone(beside: Bed, roles: list[Object]) -> None:
-    """With all of the rules: installed, unchanged, looked at, taken away; only Secrets are not read, and it is said."""
+    """With all of the rules: installed, unchanged, looked at, taken away; only Secrets are not read, and it is said.
+
+    Of a verify that is what dashboards may stand in, too.
+    """
     own = ("--kubeconfig", user(beside, "whole", roles), "-o", "json")
     asked = json.loads(kvobs("check", *REUSE[2:], *own, env=beside.environment()).stdout)["checks"]
     first, again = (json.loads(kvobs(*REUSE, *own, env=beside.environment()).stdout) for _ in range(2))
     seen = json.loads(kvobs("status", *own, env=beside.environment(), code=None).stdout)
+    verified = json.loads(kvobs(*LOADED, *own, env=beside.environment(), code=4).stdout)
 
     assert [each["id"] for each in asked if each["outcome"] == "not asked"] == []
     assert {step["outcome"] for step in again["steps"]} == {"unchanged"}
-    for report in (first, again, seen):
-        unread = [note["text"].partition(" could not")[0] for note in report["notes"] if note["id"] == "not-asked"]
-        assert unread == ["Secret"]
+    for report in (first, again, seen, verified):
+        (unread,) = (note["text"] for note in report["notes"] if note["id"] == "not-asked")
+        assert unread.startswith("Secret could not")
+    assert "may not list secrets anywhere; dashboards in Secrets, if there are any, were not looked at" in unread
     kvobs("uninstall", "--yes", *own, env=beside.environment())
     assert beside.api.find("v1", "ConfigMap", "kvobs", HOME) is None
 
@@ -285,17 +273,21 @@ def test_without_what_only_helps_to_look(beside: Bed, roles: list[Object]) -> No
 
 
 def test_the_right_to_ask_is_not_needed_to_install(beside: Bed, roles: list[Object]) -> None:
-    """Without the right to ask Prometheus a check warns of what cannot be proved, and stops nothing."""
+    """Without the rights to ask Prometheus a check warns of what cannot be proved, and stops nothing; to forward a port
+    of it is one."""
     (line,) = (each for each in TABLE if each.role == "kvobs-prove")
+    (prove,) = (role for role in roles if role["metadata"]["name"] == "kvobs-prove")
+    forward = {"apiGroups": [""], "resources": ["pods/portforward"], "verbs": ["get", "create"]}
     config = user(beside, "without-proof", less(roles, line))
+    forwarder = user(beside, "forwarder", [*less(roles, line), {**prove, "rules": [forward]}])
     checks = {
         kubeconfig: json.loads(
             kvobs("check", *REUSE[2:], "--kubeconfig", kubeconfig, "-o", "json", env=beside.environment()).stdout
         )["checks"]
-        for kubeconfig in (config, beside.kubeconfig)
+        for kubeconfig in (config, forwarder, beside.kubeconfig)
     }
     proof = {key: next(each for each in told if each["id"] == "proof") for key, told in checks.items()}
 
-    assert (proof[config]["outcome"], proof[beside.kubeconfig]["outcome"]) == ("warning", "passed")
+    assert [each["outcome"] for each in proof.values()] == ["warning", "passed", "passed"]
     assert "can prove that data arrives" in proof[config]["said"]
     assert "create role kvobs-prove" in proof[config]["hint"]

@@ -1,8 +1,9 @@
 """verify on a whole cluster: kvobs' monitors, the real operator, the real Prometheus, exporters whose counters move.
 
 Everything is lit first. Then things are broken, several in a round where they concern different panels, and each has
-to be named as the one cause of what it darkens; the last round mends all. Scrapes are a second apart here and the time
-range is five seconds long, so that what was scraped before a change is soon out of sight. The tests run in order.
+to be named as the one cause of what it darkens; the last round mends all. The stack is told of scrapes that are a
+second apart, so that kvobs' monitors keep to that too, and the time range is five seconds long: what was scraped before
+a change is soon out of sight. The tests run in order.
 """
 
 from __future__ import annotations
@@ -23,21 +24,27 @@ from kvobs.use_cases.verify import verify
 from kvobs.use_cases.verify_report import VerifyReport
 from tests.cluster.api import Object, eventually
 from tests.cluster.bed import METRICS, Bed
-from tests.cluster.commands import kvobs, stack_arguments
+from tests.cluster.charts import chart_under_test
+from tests.cluster.commands import kvobs
 from tests.cluster.exporters import Exposition
 from tests.cluster.lean import LEAN
 from tests.cluster.workloads import VLLM_PORT, gpu_operator, vllm
 
 MONITORS = "monitoring.coreos.com/v1"
 HOME = "monitoring"
-EVERY_S = 1
-VALUES = (*LEAN, "kubeApiServer.enabled=false", f"prometheus.prometheusSpec.scrapeInterval={EVERY_S}s")
-"""A source that is said to be scraped each second has windows of a few seconds for rates."""
 RANGE = "now-5s"
-LOOKBACK = "5s"
-"""How long what is scraped no more stands for now: five minutes, unless told otherwise."""
+VALUES = (
+    *LEAN,
+    "kubeApiServer.enabled=false",
+    # A source that is said to be scraped each second has windows of a few seconds for rates.
+    "prometheus.prometheusSpec.scrapeInterval=1s",
+    # How long what is scraped no more stands for now: five minutes, unless told otherwise.
+    "prometheus.prometheusSpec.query.lookbackDelta=5s",
+)
 EXPORTER_PORT = 9400
 VLLM, DCGM, BOTH = "kvobs-vllm", "kvobs-dcgm", "kvobs-two-lenses"
+SERVICE = "Service monitoring/kube-prometheus-stack-prometheus, port http-web"
+POD = "pod monitoring/prometheus-kube-prometheus-stack-prometheus-0, port 9090"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +71,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(bed: Bed) -> World:
-    """A vLLM server, GPUs with an exporter, and `kvobs install`; then faster scrapes than an install asks for."""
+    """A vLLM server, GPUs with an exporter, and `kvobs install`, which ends when every panel of its own is lit."""
     gpu_operator(bed)
     vllm(bed)
     expositions = [
@@ -75,27 +82,8 @@ def world(bed: Bed) -> World:
     ):
         bed.expose(pods, port, exposition)
     values = [argument for value in VALUES for argument in ("--set", value)]
-    kvobs("install", "--yes", "--dcgm", "exporter", *stack_arguments(), *values, env=bed.environment())
-    prometheus = bed.api.get(MONITORS, "Prometheus", "kube-prometheus-stack-prometheus", HOME)
-    bed.api.merge(prometheus, {"spec": {"query": {"lookbackDelta": LOOKBACK}}})
-    made = World(
-        bed=bed, settings=Settings(kubeconfig=str(bed.kubeconfig)), vllm=expositions[0], gpus=expositions[1]
-    )  # fmt: skip
-    for namespace in ("llm", "gpu-operator"):
-        monitor = made.monitor(namespace)
-        bed.api.merge(monitor, {"spec": {"endpoints": faster(monitor)}})
-    bed.api.until(
-        MONITORS, "Prometheus", "kube-prometheus-stack-prometheus", HOME,
-        lambda found: any(
-            c["type"] == "Available" and c["status"] == "True" for c in found.get("status", {}).get("conditions", ())
-        ),
-    )  # fmt: skip
-    return made
-
-
-def faster(monitor: Object) -> list[Object]:
-    """Return the endpoints of a monitor, scraped each second."""
-    return [{**each, "interval": f"{EVERY_S}s"} for each in monitor["spec"]["endpoints"]]
+    kvobs("install", "--yes", "--chart", chart_under_test(), *values, env=bed.environment())
+    return World(bed=bed, settings=Settings(kubeconfig=str(bed.kubeconfig)), vllm=expositions[0], gpus=expositions[1])
 
 
 # --- what can be broken, and mended again ---
@@ -312,26 +300,38 @@ ALL_LIT = {uid: {("lit", "")} for uid in (VLLM, DCGM, BOTH)}
 def test_all_is_lit(world: World) -> None:
     """After an install every shipped panel is lit, asked through the API server; nothing was changed by looking."""
     assert {json.loads(content)["uid"] for _, content in shipped_dashboards()} == set(ALL_LIT)
-    world.look(wait_s=60)
     assert lit(world) == ALL_LIT
 
-    report = world.look()
-    assert report.exit_code == 0
+    # Scrapes are a second apart, and one may be too slow for once.
+    report = eventually(lambda: found if (found := world.look()).exit_code == 0 else None)
     assert report.server is not None
     assert report.server.startswith("prometheus 3.")
     assert HOME in report.prometheus
 
 
+def test_scraped_as_often_as_the_stack_reckons_with(world: World) -> None:
+    """The operator takes monitors of one second, Prometheus shortens its timeout to that, and diff finds nothing."""
+    path = f"/api/v1/namespaces/{HOME}/services/kube-prometheus-stack-prometheus:http-web/proxy/api/v1/targets"
+
+    def ours() -> set[tuple[str, ...]]:
+        targets = world.bed.api.request("GET", path, state="active")["data"]["activeTargets"]
+        told = [each for each in targets if each["labels"].get("namespace") in ("llm", "gpu-operator")]
+        return {(each["scrapeInterval"], each["scrapeTimeout"], each["health"]) for each in told}
+
+    eventually(lambda: ours() == {("1s", "1s", "up")})
+    kvobs("diff", "--chart", chart_under_test(), env=world.bed.environment())
+
+
 def test_counters_move(world: World) -> None:
     """What is lit is live: tokens are generated, watts are drawn."""
-    report = world.look()
 
-    targets = [
-        target for board in report.boards for panel in board.panels for target in panel.targets if target.state == "lit"
-    ]
-    moving = [each for each in targets if "rate(vllm:generation_tokens_total" in each.expr]
-    assert moving
-    assert not any(each.zero for each in moving)
+    def zeros() -> list[bool]:
+        """Return of each panel that shows how fast tokens are generated whether it shows zero."""
+        panels = (panel for board in world.look().boards for panel in board.panels)
+        lit = (target for panel in panels for target in panel.targets if target.state == "lit")
+        return [each.zero for each in lit if "rate(vllm:generation_tokens_total" in each.expr]
+
+    assert not any(eventually(zeros))
 
 
 @pytest.mark.parametrize("name", ROUNDS)
@@ -350,7 +350,7 @@ def test_each_fault_is_the_one_cause(world: World, name: str) -> None:
         for fault in chosen.faults:
             faults.enter_context(fault(world))
         try:
-            eventually(told, timeout_s=60)
+            eventually(told)
         except AssertionError as error:
             raise AssertionError(f"{error}; seen last: {seen(last[0])}") from error
         report = last[0]
@@ -372,28 +372,70 @@ def test_all_is_lit_again(world: World) -> None:
     assert lit(world) == ALL_LIT
 
 
-def test_without_the_right_to_ask(world: World) -> None:
-    """Who may look at everything, but not ask a Service through the API server, is told so; nothing counts as lit."""
-    api = world.bed.api
-    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["list"]}]
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "only-lists"}}
-    binding = {
-        **role, "kind": "ClusterRoleBinding",
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "only-lists"},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "looker"}],
+def user(world: World, name: str, *rules: Object) -> str:
+    """Make a user who may list everything, and what *rules* say; return the path of a kubeconfig."""
+    api, group = world.bed.api, "rbac.authorization.k8s.io"
+    role = {
+        "apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": name},
+        "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["list"]}, *rules],
     }  # fmt: skip
-    api.apply({**role, "rules": rules}, binding)
-    looker = str(world.bed.kubeconfig_for("looker"))
+    binding = {
+        "apiVersion": f"{group}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": name}],
+    }  # fmt: skip
+    api.apply(role, binding)
     allowed: Object = {
         "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-        "spec": {"user": "looker", "resourceAttributes": {"verb": "list", "resource": "pods"}},
+        "spec": {"user": name, "resourceAttributes": {"verb": "list", "resource": "pods"}},
     }  # fmt: skip
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
     eventually(lambda: api.request("POST", path, allowed)["status"]["allowed"])
+    return str(world.bed.kubeconfig_for(name))
+
+
+def test_without_the_right_to_ask(world: World) -> None:
+    """Who may look at everything, but go neither way to the Prometheus, is told which rights are missing; nothing
+    counts as lit."""
+    looker = user(world, "looker")
 
     done = kvobs("verify", "--kubeconfig", looker, "-o", "json", env=world.bed.environment(), code=4)
 
-    assert "services/proxy" in done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    assert "user looker may not get services/proxy in namespace monitoring" in said
+    assert "user looker may not get pods/portforward in namespace monitoring" in said
+    assert "kubectl -n monitoring port-forward service/" in said
     report = verify(Settings(kubeconfig=looker), Verification(start=RANGE))
     assert report.counts["lit"] == 0
     assert {cause for found in ours(report).values() for cause in found} == {("unknown", "KVO-901")}
+
+
+def test_by_a_port_forward(world: World) -> None:
+    """Who may not use the proxy, but forward a port of a pod, has all lit, and is told which way was taken."""
+    rule = {"apiGroups": [""], "resources": ["pods/portforward"], "verbs": ["get", "create"]}
+    forwarder = user(world, "forwarder", rule)
+
+    def look() -> VerifyReport | None:
+        report = verify(Settings(kubeconfig=forwarder), Verification(start=RANGE))
+        return report if ours(report) == ALL_LIT else None
+
+    report = eventually(look)
+    assert report.prometheus == f"Prometheus ({POD}, by port-forward)"
+    refused = kvobs(
+        "verify", "vllm", "--reach", "proxy", "--kubeconfig", forwarder, env=world.bed.environment(), code=4
+    )  # fmt: skip
+    assert "may not get services/proxy" in refused.stdout
+    assert "pods/portforward" not in refused.stdout
+
+
+@pytest.mark.parametrize(
+    ("reach", "place"),
+    [("auto", SERVICE), ("proxy", SERVICE), ("port-forward", POD)],
+    ids=["auto", "proxy", "port-forward"],
+)
+def test_the_way_that_is_told(world: World, reach: str, place: str) -> None:
+    """Who may do everything goes through the proxy, unless told otherwise; either way leads to the same server."""
+    arguments = ("verify", "vllm", "--from", RANGE, "--reach", reach, "-o", "json", "--fail-on", "unknown")
+    report = json.loads(kvobs(*arguments, env=world.bed.environment()).stdout)
+    assert place in report["prometheus"]
+    assert report["counts"]["lit"] > 0

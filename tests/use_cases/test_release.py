@@ -16,6 +16,7 @@ from kvobs.stack.applyset import Record, ReleaseRecord
 from kvobs.stack.choice import DesiredRelease, choose
 from kvobs.stack.facts import Ref, Release
 from kvobs.stack.release_drift import Mending, ReleaseDrift
+from kvobs.stack.scrape_intervals import told_intervals
 from kvobs.stack.values import stack_values
 from kvobs.use_cases.release import Releases, pending_release, with_values_of_release
 from tests.stack.clusters import after_helm, cluster
@@ -95,7 +96,7 @@ def test_a_release_that_is_not_recorded() -> None:
 
 
 OURS = Record(release=ReleaseRecord(namespace="m", name="r", chart="c", chart_version="88.5.3"))
-GIVEN = {"prometheus": {"prometheusSpec": {"retention": "9d"}}, "grafana": {"env": {"TOKEN": "hunter2"}}}
+GIVEN = {"prometheus": {"prometheusSpec": {"scrapeInterval": "5s"}}, "grafana": {"env": {"TOKEN": "hunter2"}}}
 STORED = stack_values(GIVEN, admin_secret="r-grafana-admin")
 
 
@@ -109,6 +110,7 @@ def test_values_of_an_earlier_run_are_kept() -> None:
     assert target.release is not None
     assert pending_release(helm, target.release, recorded=True).action == "keep"  # type: ignore[arg-type]
     assert target.admin_secret == "r-grafana-admin"
+    assert told_intervals(target) == ("5s", "5s"), "monitors scrape as often as those values say"
     assert settings.values == (GIVEN,)
     assert "(grafana, prometheus)" in note.text
     assert "hunter2" not in repr(settings) + note.text

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kvobs.errors import UsageError
+from kvobs.report import to_text
 from kvobs.use_cases.static import StaticReport, StaticSettings, static
 
 OLD = {
@@ -109,6 +110,22 @@ def test_a_rewrite_into_a_folder(folder: Path, tmp_path: Path) -> None:
     assert (folder / "old.json").read_bytes() == before
     assert report.rewritten[0].written == str(tmp_path / "out" / "old.json")
     assert "kv_cache_usage_perc" in (tmp_path / "out" / "old.json").read_text()
+
+
+def test_a_rewrite_that_cannot_be_written(folder: Path, tmp_path: Path) -> None:
+    """What cannot be written is told beside the verdicts, which stand; it fails the run, and stops no other."""
+    (folder / "older.json").write_text(json.dumps(OLD))
+    (tmp_path / "out" / "old.json").mkdir(parents=True)
+    report = run(folder, rewrite=True, directory=tmp_path / "out")
+    (new, old, older) = report.rewritten
+    assert (new.error, older.error) == (None, None)
+    assert old.written is None
+    assert f"{tmp_path / 'out' / 'old.json'} cannot be written" in (old.error or "")
+    assert older.written == str(tmp_path / "out" / "older.json")
+    assert "vllm:kv_cache_usage_perc" in Path(older.written).read_text()
+    assert states(report)["Old"] == ["lit", "broken"]
+    assert report.exit_code == 3
+    assert f"! {old.error}" in to_text(report)
 
 
 def test_two_of_one_name(folder: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The dashboards of a cluster as they are really loaded, and those that somebody meant to be and that are not.
 
-ConfigMaps that a sidecar reads, ConfigMaps that a Grafana mounts, objects of the Grafana Operator. Dashboards in
-Secrets are not read, since a Secret's content is not ours to read.
+ConfigMaps and Secrets that a sidecar reads, ConfigMaps that a Grafana mounts, objects of the Grafana Operator. No other
+Secret is read, since its content is not ours to read: one that looks as if a sidecar should see it is not told.
 """
 
 from __future__ import annotations
@@ -18,26 +18,33 @@ from ...health.verdict import Finding
 from ...stack.facts import Facts, Grafana, Object, Sidecar
 from ...stack.grafana import mounted_dashboards, reads
 from ...stack.grafana_operator import DASHBOARD_KIND
-from ...stack.provisioned import files_of
+from ...stack.objects import kind_of
+from ...stack.provisioned import Found, files_of
 from ...stack.selectors import matches
 from ...stack.workloads import annotations_of, name_of, namespace_of
 from ..look import ReadCluster
+from .secret_boards import edit_secret, secrets_with_dashboards
 
 MOST = 100
 """How many ConfigMaps are read of those that nobody loads and that look as if somebody should."""
 _MAX_UNPACKED = 10 * 1024 * 1024
 
 
-def boards_of_cluster(cluster: ReadCluster, facts: Facts, *, own: bool = False) -> list[LoadedBoard]:
+def boards_of_cluster(
+    cluster: ReadCluster, facts: Facts, *, own: bool = False, unread: Found | None = None
+) -> list[LoadedBoard]:
     """Return the dashboards that the cluster's Grafanas load, then those that none loads, with why.
 
     With *own* only those among the loaded ones that kvobs brought; others are looked at for clashes alone.
-    What may not be listed is in the facts' `unasked`, and is passed over here.
+    What may not be listed is in the facts' `unasked`, and is passed over here; Secrets with dashboards, which nobody
+    asked for before, are put into *unread*.
     """
     seen = {(namespace_of(each), name_of(each)): each for each in _read_by_sidecars(cluster, facts.grafanas)}
     mounted = {(namespace_of(each), name_of(each)): each for each in _mounted(cluster)}
     ours = {each.where for each in facts.dashboards if each.ours}
+    secrets = secrets_with_dashboards(cluster, facts.grafanas, {} if unread is None else unread)
     loaded = [board for each in seen.values() for board in _boards(each, facts.grafanas, ours)]
+    loaded += [board for each in secrets for board in _boards(each, facts.grafanas, ours)]
     loaded += [board for key, each in mounted.items() if key not in seen for board in _boards(each, (), ours)]
     loaded += _operated(cluster, facts, ours)
     known = with_clashes(loaded)
@@ -46,7 +53,7 @@ def boards_of_cluster(cluster: ReadCluster, facts: Facts, *, own: bool = False) 
     return [*known, *_not_loaded(cluster, facts.grafanas, {*seen, *mounted})]
 
 
-# --- ConfigMaps ---
+# --- ConfigMaps and Secrets ---
 
 
 def _list(cluster: ReadCluster, kind: str, **how: str | bool | None) -> list[Object]:
@@ -58,11 +65,9 @@ def _list(cluster: ReadCluster, kind: str, **how: str | bool | None) -> list[Obj
 
 def _read_by_sidecars(cluster: ReadCluster, grafanas: Sequence[Grafana]) -> Iterator[Object]:
     for sidecar in dict.fromkeys(each.sidecar for each in grafanas if each.sidecar):
-        if sidecar.resource == "secret":
-            continue
-        value = sidecar.label_value
-        selector = sidecar.label if value is None else f"{sidecar.label}={value}"
-        yield from (each for each in _list(cluster, "ConfigMap", labels=selector) if reads(sidecar, each))
+        if sidecar.looks_into("ConfigMap"):
+            found = _list(cluster, "ConfigMap", labels=sidecar.selector)
+            yield from (each for each in found if reads(sidecar, each))
 
 
 def _mounted(cluster: ReadCluster) -> Iterator[Object]:
@@ -77,12 +82,15 @@ def _mounted(cluster: ReadCluster) -> Iterator[Object]:
 
 
 def _boards(each: Object, grafanas: Sequence[Grafana], ours: set[str]) -> Iterator[LoadedBoard]:
-    sidecar = next((g.sidecar for g in grafanas if g.sidecar and reads(g.sidecar, each)), None)
-    for key, text in files_of(each):
-        if not key.endswith(".json"):
+    kind, namespace, name = kind_of(each), namespace_of(each), name_of(each)
+    sidecars = (grafana.sidecar for grafana in grafanas if grafana.sidecar)
+    sidecar = next((one for one in sidecars if one.looks_into(kind) and reads(one, each)), None)
+    for key, text in files_of(each, encoded=kind == "Secret"):
+        if not _json(key):
             continue
-        where = f"{namespace_of(each)}/{name_of(each)}[{key}]"
-        edit = f"kubectl -n {namespace_of(each)} edit configmap {name_of(each)}   # key {key}"
+        where, edit = f"{namespace}/{name}[{key}]", f"kubectl -n {namespace} edit configmap {name}   # key {key}"
+        if kind == "Secret":
+            where, edit = f"Secret {where}", edit_secret(namespace, name, key)
         board = read_board(text, source=where, edit=edit, way="provisioned")
         yield LoadedBoard(
             source=board.source,

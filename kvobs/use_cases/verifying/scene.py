@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -45,6 +45,8 @@ class Scene:
     asked: Asked
     prometheus: str
     """What is asked, as it may be shown."""
+    way: Callable[[], str] | None = None
+    """The same once it was asked: which way was open is known by then."""
     boards: tuple[LoadedBoard, ...]
     sources: Sources
     """The data sources that references lead to."""
@@ -93,8 +95,16 @@ def look_at_scene(
             raise Unanswered(str(error), hint=error.hint) from error
     asked = opened.enter_context(closing(connect_prometheus(reach, environ, cluster=cluster, prometheus=prometheus)))
     progress.step("read the dashboards")
+    unread: dict[str, str] = {}
     boards = boards_to_verify(
-        settings, named=verification.sources, api=api, cluster=seen, facts=facts, own=own, progress=progress
+        settings,
+        named=verification.sources,
+        api=api,
+        cluster=seen,
+        facts=facts,
+        own=own,
+        unread=unread,
+        progress=progress,
     )
     sources, notes = _sources(verification, api, grafana)
     elsewhere, said = _elsewhere(sources, reach, grafana, prometheus, asked.place)
@@ -112,12 +122,13 @@ def look_at_scene(
     return Scene(
         asked=asked,
         prometheus=asked.place,
+        way=lambda: asked.place,
         boards=tuple(boards),
         sources=sources,
         unreachable=unreachable,
         elsewhere=elsewhere,
         cluster=evidence,
-        notes=(*notes, *said, *_unread(evidence)),
+        notes=(*notes, *said, *_unread(evidence, unread)),
     )
 
 
@@ -129,9 +140,9 @@ def _cluster(settings: Settings) -> Cluster:
         raise KubeconfigError(str(error), hint=f"{error.hint}; {without}" if error.hint else without) from error
 
 
-def _unread(evidence: ClusterEvidence | None) -> Iterable[Note]:
-    """What could not be read of the cluster, where one is looked at."""
-    told = {**evidence.facts.unasked, **evidence.unread} if evidence is not None else {}
+def _unread(evidence: ClusterEvidence | None, of_boards: Mapping[str, str]) -> Iterable[Note]:
+    """What could not be read of the cluster, where one is looked at; *of_boards*: what its dashboards stand in."""
+    told = {**evidence.facts.unasked, **evidence.unread, **of_boards} if evidence is not None else {}
     return [Note("not-asked", f"{kind} could not be read: {why}") for kind, why in sorted(told.items())]
 
 

@@ -13,6 +13,7 @@ from ...health import causes
 from ...health.loading import LoadedBoard, checked, read_board, with_clashes
 from ...settings import Settings
 from ...stack.facts import Facts
+from ...stack.provisioned import Found
 from ..look import ReadCluster
 from ..named import Named, named_dashboards
 from ..progress import Progress, Silent
@@ -53,6 +54,7 @@ def boards_to_verify(
     cluster: ReadCluster | None = None,
     facts: Facts | None = None,
     own: bool = False,
+    unread: Found | None = None,
     progress: Progress | None = None,
 ) -> list[LoadedBoard]:
     """Return the dashboards to verify, each with what keeps Grafana from loading it.
@@ -60,7 +62,7 @@ def boards_to_verify(
     Those that are *named* (files, folders, addresses, names of the catalogue); else all of the Grafana that *api*
     asks; else those that the cluster's Grafanas load (with *own* those of kvobs' install); else the shipped ones.
     Raises UsageError for a name that can name no dashboard, and `Unanswered` where Grafana cannot be asked at all; a
-    dashboard that cannot be had is a finding.
+    dashboard that cannot be had is a finding. *unread* takes what may not be looked for, and why.
     """
     progress = progress or Silent()
     if named:
@@ -68,7 +70,7 @@ def boards_to_verify(
     if api is not None:
         return list(_of_api(api, progress))
     if cluster is not None and facts is not None:
-        return boards_of_cluster(cluster, facts, own=own)
+        return boards_of_cluster(cluster, facts, own=own, unread=unread)
     return with_clashes(list(_shipped()))
 
 
