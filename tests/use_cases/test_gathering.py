@@ -26,6 +26,8 @@ from kvobs.stack.facts import Facts, Object
 from kvobs.use_cases.verifying.asking import Answers
 from kvobs.use_cases.verifying.gathering import Unlit, gather, server_evidence
 
+from .without_pages import WithoutPages
+
 NONE = Result(type="vector")
 UP = ScrapeTarget(pool="serviceMonitor/ml/vllm/0", labels={"job": "vllm"}, url="http://10.0.0.7:8000", health="up")
 EXPOSED = Exposed(labels=UP.labels, type="histogram")
@@ -39,7 +41,7 @@ def one(value: float = 1.0, **labels: str) -> Result:
     )
 
 
-class Fake:
+class Fake(WithoutPages):
     """Answers by the first text that the question has in it; remembers what it was asked."""
 
     def __init__(self, **answers: Answer) -> None:
@@ -69,10 +71,6 @@ class Fake:
         """None is needed."""
         raise AssertionError(label)
 
-    def targets(self) -> tuple[tuple[ScrapeTarget, ...], tuple[ScrapeTarget, ...]] | Refused | NoAnswer:
-        """No page of targets here."""
-        return Refused(kind="unsupported", said="no such page")
-
     def scrape_pools(self) -> Names | Refused | NoAnswer:
         """Nor of scrape pools."""
         self.asked.append("scrape pools")
@@ -87,10 +85,6 @@ class Fake:
         """One histogram, at one target."""
         self.asked.append(f"who exposes {metric}")
         return (EXPOSED,) if metric == "vllm:e2e" else ()
-
-    def server(self) -> Server | NoAnswer:
-        """Nor any of the server's own."""
-        return NoAnswer(said="no such page")
 
 
 def gathered(

@@ -13,15 +13,10 @@ import pytest
 from kvobs.dashboard.board import Query
 from kvobs.health.answers import (
     Answer,
-    Exposed,
     Names,
-    NoAnswer,
-    Refused,
-    Relabelings,
     Result,
     ScrapeTarget,
     Series,
-    Server,
 )
 from kvobs.health.sources import Sources
 from kvobs.settings import Reach, Settings, Verification
@@ -31,10 +26,12 @@ from kvobs.use_cases.verifying.scene import Scene, look_at_scene
 from kvobs.use_cases.verifying.sources import boards_to_verify
 from tests.adapters.site import Site, ok
 
+from .without_pages import WithoutPages
+
 NOW_S = 1_700_000_000.0
 
 
-class Full:
+class Full(WithoutPages):
     """A Prometheus that has a series for every query that can be sent, and refuses nothing."""
 
     def query(self, query: Query) -> Answer:
@@ -59,22 +56,6 @@ class Full:
     def targets(self) -> tuple[tuple[ScrapeTarget, ...], tuple[ScrapeTarget, ...]]:
         """None."""
         return (), ()
-
-    def scrape_pools(self) -> Names | Refused | NoAnswer:
-        """None."""
-        return Names(values=frozenset())
-
-    def relabelings(self) -> Relabelings | Refused | NoAnswer:
-        """None."""
-        return {}
-
-    def exposed(self, metric: str) -> tuple[Exposed, ...] | Refused | NoAnswer:
-        """None."""
-        return ()
-
-    def server(self) -> Server | NoAnswer:
-        """Says nothing of itself."""
-        return NoAnswer(said="not told")
 
 
 def round_of(folder: Path, **documents: str | dict[str, Any]) -> Round:

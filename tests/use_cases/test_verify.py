@@ -15,13 +15,10 @@ from kvobs.dashboard.board import Query
 from kvobs.errors import ClusterUnreachable, Unanswered, UsageError
 from kvobs.health.answers import (
     Answer,
-    Exposed,
     Names,
     NoAnswer,
     Refused,
-    Relabelings,
     Result,
-    ScrapeTarget,
     Series,
     Server,
 )
@@ -37,6 +34,8 @@ from kvobs.use_cases.verify import AGAIN_S, OUTSIDE_S, verify
 from kvobs.use_cases.verify_report import VerifyReport
 from kvobs.use_cases.verifying.scene import Scene
 from tests.stack.clusters import cluster
+
+from .without_pages import WithoutPages
 
 NOW_S = 1_800_000_000.0
 NOTHING = Result(type="matrix")
@@ -54,7 +53,7 @@ def numbers(count: int = 4, **labels: str) -> Result:
 
 
 @dataclass
-class Prometheus:
+class Prometheus(WithoutPages):
     """An `Asked` that answers by the query, and remembers what it was asked."""
 
     answer: Callable[[Query], Answer] = lambda query: numbers()
@@ -81,22 +80,6 @@ class Prometheus:
     ) -> Names | Refused | NoAnswer:
         """Values of a label."""
         return self.names if isinstance(self.names, NoAnswer) else Names(values=frozenset({"a", "b"}))
-
-    def targets(self) -> tuple[tuple[ScrapeTarget, ...], tuple[ScrapeTarget, ...]] | Refused | NoAnswer:
-        """No page of targets."""
-        return Refused(kind="unsupported", said="no such page")
-
-    def scrape_pools(self) -> Names | Refused | NoAnswer:
-        """Nor of scrape pools."""
-        return Refused(kind="unsupported", said="no such page")
-
-    def relabelings(self) -> Relabelings | Refused | NoAnswer:
-        """Nor of its configuration."""
-        return Refused(kind="unsupported", said="no such page")
-
-    def exposed(self, metric: str) -> tuple[Exposed, ...] | Refused | NoAnswer:
-        """Nor of metadata."""
-        return Refused(kind="unsupported", said="no such page")
 
     def server(self) -> Server | NoAnswer:
         """Its version."""
