@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ..stack.applyset import ABSENT
 from ..stack.drift import json_differences, path_text
+from ..stack.record import ABSENT
 
 LONGEST = 80
 """Characters of one value that stand in a line; with --verbose it stands there whole."""

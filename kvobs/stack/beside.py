@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..errors import Undecided, UsageError
 from ..settings import DEFAULT_RELEASE, Settings
-from .applyset import Record, read_record
 from .facts import Facts, Object
 from .installs import BESIDE, beside_notes
+from .record import Record, read_record
 from .target import Target
 from .workloads import namespace_of
 

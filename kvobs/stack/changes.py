@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from .applyset import ABSENT, ForeignField
 from .drift import Drift, Item, Path, differences, drift, dropped, path_text
 from .facts import Object, Ref
 from .managers import helms_managers, is_applied_by_helm, managers_of
 from .objects import OURS, is_built_in, ref
+from .record import ABSENT, ForeignField
 from .secret_names import masked
 from .workloads import annotations_of
 

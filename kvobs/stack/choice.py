@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from ..errors import Unanswered, UsageError
 from ..settings import DEFAULT_NAMESPACE, DEFAULT_RELEASE, Settings
-from .applyset import Record, read_record
 from .beside import beside_target
 from .control_plane import refuse_openshift
 from .facts import Facts
 from .installs import first_install, parent_of
 from .ours import admin_secret_name, foreign_release, our_stack, sidecar_notes
+from .record import Record, read_record
 from .remembered import recalled
 from .reused import reused_stack
 from .target import PROMETHEUS_KIND, DesiredRelease, Target

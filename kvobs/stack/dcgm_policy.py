@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..settings import Settings
-from .applyset import ABSENT
 from .dcgm_notes import policy_left_alone, policy_taken, policy_too_slow, scraped_by_operator, unreachable
 from .exporters import DCGM_PORT
 from .facts import ClusterPolicy, Facts, MetricsPod, Monitor, Prometheus, Ref, Service, ServicePort
 from .notes import Note
 from .objects import OURS
+from .record import ABSENT
 from .scrape_intervals import scrape_interval, too_slow
 from .selectors import labels_wanted, selects_namespace
 from .targets import covered, selected, selectors_of, target_of

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .applyset import ABSENT
 from .facts import Object
 from .objects import HIDDEN, is_built_in, kind_of
 from .quantities import same_quantity
+from .record import ABSENT
 
 
 @dataclass(frozen=True, slots=True)

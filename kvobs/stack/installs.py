@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..errors import Unanswered, Undecided
-from .applyset import PARENT_NAME, Record, read_record
+from .applyset import PARENT_NAME
 from .facts import Facts, Object, Ref
 from .notes import Note
+from .record import Record, read_record
 from .workloads import namespace_of
 
 BESIDE = "beside"

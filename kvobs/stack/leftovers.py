@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from .applyset import Record
 from .chart import StackNames
 from .facts import Object, Ref
 from .objects import ref
+from .record import Record
 from .workloads import helm_release, labels_of
 
 GROUP = "monitoring.coreos.com"

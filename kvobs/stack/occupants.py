@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .applyset import ID_LABEL, ReleaseRecord
+from .applyset import ID_LABEL
 from .facts import Object
 from .objects import PART_OF_LABEL, kind_of
+from .record import ReleaseRecord
 from .workloads import annotations_of, labels_of
 
 PASSING = frozenset(

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from ..errors import Undecided, UsageError
 from ..settings import Settings
-from .applyset import Record
 from .chart_versions import newer_than_known, refuse_too_old
 from .control_plane import managed_notes
 from .datasources import chosen_datasources, datasource_notes, given_datasources, known_datasources
@@ -14,6 +13,7 @@ from .facts import DatasourceFact, Facts, Grafana, Prometheus
 from .images import image_values
 from .in_words import SECOND_STACK, named
 from .notes import Note
+from .record import Record
 from .target import DesiredRelease, Target
 from .values import (
     deep_merge,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..settings import Settings
-from .applyset import PARENT_NAME, ForeignField, Record, ReleaseRecord, applyset_id
+from .applyset import PARENT_NAME, applyset_id
 from .choice import PROMETHEUS_KIND, DesiredRelease, Target
 from .dashboards import PlannedDashboard, dashboard_notes, kept_dashboards, kept_notes, plan_dashboards
 from .dcgm import DcgmPlan, dcgm_plan
@@ -18,6 +18,7 @@ from .leftovers import names_left
 from .monitors import vllm_monitors
 from .notes import Note
 from .objects import MANAGED_BY, OURS, owned, ref
+from .record import ForeignField, Record, ReleaseRecord
 from .remembered import recalled, remembered
 from .scrape_intervals import told_intervals, with_intervals
 from .values import names_of

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..settings import CHART, Settings
-from .applyset import Record, read_record
 from .facts import Object
 from .installs import meant_parent
+from .record import Record, read_record
 
 REMEMBERED = (
     "datasources",

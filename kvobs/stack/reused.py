@@ -7,7 +7,6 @@ from typing import Any
 
 from ..errors import Undecided, UsageError
 from ..settings import DEFAULT_NAMESPACE, Settings
-from .applyset import Record
 from .candidates import chosen_grafana, chosen_prometheus
 from .control_plane import is_of_platform
 from .datasources import chosen_datasources, datasource_notes, given_datasources, known_datasources
@@ -15,6 +14,7 @@ from .facts import Facts, Grafana, Prometheus
 from .grafana_operator import instances_for
 from .images import image_values
 from .notes import Note
+from .record import Record
 from .target import Target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .applyset import ForeignField, Record, member_namespaces, members
+from .applyset import member_namespaces, members
 from .facts import Object
 from .leftovers import (
     CRD_KIND,
@@ -18,6 +18,7 @@ from .leftovers import (
 )
 from .objects import kind_of
 from .plan import Plan, Step
+from .record import ForeignField, Record
 
 LEASE_KIND = "Lease.coordination.k8s.io"
 """What keeps two runs apart while they act."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .applyset import Record
 from .facts import Grafana, Prometheus, Sidecar
 from .notes import Note
+from .record import Record
 
 PROMETHEUS_KIND = "Prometheus.monitoring.coreos.com"
 

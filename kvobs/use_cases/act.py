@@ -13,7 +13,6 @@ from ..stack.applied import stands
 from ..stack.applyset import (
     PARENT_NAME,
     PART_OF_LABEL,
-    Record,
     check_parent,
     member_namespaces,
     member_selector,
@@ -24,6 +23,7 @@ from ..stack.applyset import (
 from ..stack.facts import Object, Ref
 from ..stack.objects import delete_order, owned, ref
 from ..stack.ownership import TAKE, fields_named, looked_after_by, may_be_taken
+from ..stack.record import Record
 from ..stack.rights import Right, named
 
 

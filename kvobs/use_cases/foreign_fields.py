@@ -9,11 +9,11 @@ from typing import Any
 
 from ..errors import ActionError, Conflict
 from ..stack.applied import stands
-from ..stack.applyset import ABSENT, ForeignField
 from ..stack.dcgm_policy import ForeignFieldChange
 from ..stack.exporters import field_managers
 from ..stack.facts import Object, Ref
 from ..stack.objects import OURS
+from ..stack.record import ABSENT, ForeignField
 from .act import WriteCluster
 
 RESTORE_TRIES = 5

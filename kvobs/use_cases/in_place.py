@@ -8,7 +8,15 @@ from typing import Protocol
 
 from ..errors import ApiError
 from ..stack.applied import stands
-from ..stack.applyset import PARENT_NAME, applyset_id, check_parent, member_namespaces, member_selector, members, parent
+from ..stack.applyset import (
+    PARENT_NAME,
+    applyset_id,
+    check_parent,
+    member_namespaces,
+    member_selector,
+    members,
+    parent,
+)
 from ..stack.facts import Object, Ref
 from ..stack.objects import ref
 from ..stack.plan import Plan

@@ -10,7 +10,7 @@ from ..adapters.cluster import Cluster
 from ..adapters.helm import Helm
 from ..errors import ActionError, Conflict
 from ..stack.applied import stands
-from ..stack.applyset import PARENT_NAME, ForeignField, applyset_id, check_parent, parent
+from ..stack.applyset import PARENT_NAME, applyset_id, check_parent, parent
 from ..stack.changes import ObjectChange, given_back, of_release, upgraded
 from ..stack.choice import PROMETHEUS_KIND
 from ..stack.facts import Object, Ref
@@ -18,6 +18,7 @@ from ..stack.leftovers import CRD_KIND
 from ..stack.objects import kind_of, owned, ref
 from ..stack.plan import Step
 from ..stack.rbac import role_of
+from ..stack.record import ForeignField
 from ..stack.release_drift import compared
 from ..stack.secret_names import secret_texts
 from ..stack.values import ADMIN_PASSWORD_KEY, ADMIN_USER_KEY, same_values

@@ -15,12 +15,12 @@ from ..adapters.helm_release import HelmRelease
 from ..adapters.helm_storage import SecretReader, stored_release
 from ..errors import Forbidden, HelmError, NotUpgraded, UsageError
 from ..settings import Settings
-from ..stack.applyset import Record
 from ..stack.chart_versions import refuse_too_old
 from ..stack.choice import DesiredRelease, admin_secret_name, foreign_release
 from ..stack.facts import Release
 from ..stack.images import image_values, without_images
 from ..stack.notes import Note
+from ..stack.record import Record
 from ..stack.release import Action, release_action
 from ..stack.release_drift import ReleaseDrift
 from ..stack.values import given_values

@@ -9,13 +9,14 @@ from ..adapters.helm_release import HelmRelease
 from ..adapters.helm_storage import stored_release
 from ..errors import ActionError, Forbidden, KvobsError
 from ..settings import Settings
-from ..stack.applyset import Record, named_members, read_record
+from ..stack.applyset import named_members
 from ..stack.changes import ObjectChange, drifted, is_hook, of_release
 from ..stack.choice import choose
 from ..stack.facts import Facts, Object, Ref
 from ..stack.notes import Note
 from ..stack.objects import ref
 from ..stack.plan import make_plan
+from ..stack.record import Record, read_record
 from ..stack.secret_names import secret_texts
 from .compare import Live
 from .inputs import read_dashboards, shipped_monitors

@@ -13,7 +13,6 @@ from typing import TypeVar
 from ..adapters.cluster import Cluster
 from ..errors import ActionError, Forbidden, Unanswered
 from ..settings import Settings
-from ..stack.applyset import Record, read_record
 from ..stack.applyset import members as kinds_of_members
 from ..stack.changes import ObjectChange
 from ..stack.choice import PROMETHEUS_KIND, parent_of, sidecar_notes
@@ -23,6 +22,7 @@ from ..stack.leftovers import stack_namespaces
 from ..stack.notes import Note
 from ..stack.plan import metrics_kept, unasked
 from ..stack.readiness import not_ready
+from ..stack.record import Record, read_record
 from .access import Access, access
 from .act import members_of_kind
 from .connect import cluster_of

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from ..adapters.cluster import Cluster
 from ..errors import ActionError, ApiError, Forbidden
 from ..settings import Settings
-from ..stack.applyset import Record, check_parent
+from ..stack.applyset import check_parent
 from ..stack.facts import Facts, Object, Ref
 from ..stack.leftovers import CRD_KIND, DATABASE, GROUP, operator_crds, operator_kinds, volume_namespaces, volumes
 from ..stack.objects import delete_order, ref
 from ..stack.occupants import PASSING, goes_by_itself, occupants
+from ..stack.record import Record
 from ..stack.workloads import helm_release
 from .access import kubectl
 from .act import delete_members

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from ..adapters.cluster import Cluster
 from ..adapters.helm import Helm
 from ..settings import Settings
-from ..stack.applyset import Record, read_record
 from ..stack.choice import parent_of
 from ..stack.facts import Facts, Object, Ref
 from ..stack.installs import kept_to_by, only_parent_of
 from ..stack.leftovers import MADE_BY_OPERATOR, MADE_KINDS, OWNER_KINDS, in_use, leftovers, orphans, stack_namespaces
 from ..stack.objects import ref
+from ..stack.record import Record, read_record
 from ..stack.rights import rights_to_uninstall
 from .act import acting, delete_members, find_members, parent_moved, require
 from .connect import cluster_of, helm_of

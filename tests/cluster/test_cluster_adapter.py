@@ -12,18 +12,10 @@ from kvobs.adapters.apiserver import ApiServer
 from kvobs.adapters.cluster import PAGE, Cluster
 from kvobs.adapters.kubeconfig import find_access
 from kvobs.errors import ApiError, Conflict, Forbidden, Unauthenticated
-from kvobs.stack.applyset import (
-    Record,
-    applyset_id,
-    check_parent,
-    member_selector,
-    members,
-    parent,
-    read_record,
-    widened,
-)
+from kvobs.stack.applyset import applyset_id, check_parent, member_selector, members, parent, widened
 from kvobs.stack.manifests import to_yaml
 from kvobs.stack.objects import owned, ref
+from kvobs.stack.record import Record, read_record
 from tests.cluster.bed import METRICS, Bed
 from tests.cluster.exporters import Exposition
 

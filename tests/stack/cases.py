@@ -12,11 +12,12 @@ import yaml
 
 from kvobs import errors
 from kvobs.settings import Settings
-from kvobs.stack.applyset import ABSENT, PART_OF_LABEL
+from kvobs.stack.applyset import PART_OF_LABEL
 from kvobs.stack.choice import choose
 from kvobs.stack.facts import Facts, Object
 from kvobs.stack.objects import MANAGED_BY, OURS, PART_OF, kind_of, ref
 from kvobs.stack.plan import Plan, Step, make_plan
+from kvobs.stack.record import ABSENT
 from kvobs.stack.targets import ENDPOINTS
 from kvobs.use_cases.inputs import read_dashboards, shipped_monitors
 from kvobs.use_cases.look import look

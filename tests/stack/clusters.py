@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kvobs.stack.applyset import PARENT_NAME, Record, parent
+from kvobs.stack.applyset import PARENT_NAME, parent
 from kvobs.stack.chart import grafana_of, prometheus_of
 from kvobs.stack.facts import DatasourceFact, Facts, Grafana, Object, Prometheus, Release, Sidecar, Workload
+from kvobs.stack.record import Record
 
 KINDS = frozenset({"Prometheus.monitoring.coreos.com", "ServiceMonitor.monitoring.coreos.com"})
 SIDECAR = Sidecar(label="grafana_dashboard", label_value="1", namespaces=None, folder_annotation=None)

@@ -7,15 +7,10 @@ from hypothesis import strategies as st
 
 from kvobs.errors import ActionError
 from kvobs.stack.applyset import (
-    ABSENT,
     GROUP_KINDS,
     ID_LABEL,
     NAMESPACES,
-    RECORD_KEY,
     TOOLING,
-    ForeignField,
-    Record,
-    ReleaseRecord,
     applyset_id,
     check_parent,
     is_parent,
@@ -24,10 +19,10 @@ from kvobs.stack.applyset import (
     members,
     named_members,
     parent,
-    read_record,
     widened,
 )
 from kvobs.stack.facts import Ref
+from kvobs.stack.record import ABSENT, RECORD_KEY, ForeignField, Record, ReleaseRecord, read_record
 
 CONFIG_MAP = Ref("ConfigMap", "monitoring", "dashboard")
 SERVICE_MONITOR = Ref("ServiceMonitor.monitoring.coreos.com", "gpu", "dcgm")

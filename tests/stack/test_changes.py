@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kvobs.stack.applyset import ABSENT, ForeignField
 from kvobs.stack.changes import (
     HELM_STOPS,
     OTHERS_FIELDS,
@@ -23,6 +22,7 @@ from kvobs.stack.changes import (
 )
 from kvobs.stack.facts import Object, Ref
 from kvobs.stack.objects import HIDDEN, ref
+from kvobs.stack.record import ABSENT, ForeignField
 from kvobs.stack.release_drift import where_helm_stops
 
 TOKEN = "Wren-that-nobody-may-see"

@@ -9,10 +9,10 @@ import pytest
 
 from kvobs.errors import KvobsError, Unanswered, Undecided, UsageError
 from kvobs.settings import Settings
-from kvobs.stack.applyset import Record, ReleaseRecord
 from kvobs.stack.choice import Target, choose, parent_of
 from kvobs.stack.facts import Facts, Release
 from kvobs.stack.plan import make_plan
+from kvobs.stack.record import Record, ReleaseRecord
 
 from .clusters import SIDECAR, after_helm, cluster, grafana, operator, parent_in, prometheus, source, stack
 from .snapshots import TEMPLATES

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvobs.stack.applyset import ABSENT
 from kvobs.stack.drift import Drift, Item, differences, drift, dropped, json_differences, path_text
 from kvobs.stack.quantities import quantity, same_quantity
+from kvobs.stack.record import ABSENT
 
 METADATA = {"name": "a", "namespace": "ns", "labels": {"app": "a"}}
 

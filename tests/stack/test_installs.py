@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from kvobs.errors import Undecided
-from kvobs.stack.applyset import Record
 from kvobs.stack.facts import Object
 from kvobs.stack.installs import (
     BESIDE,
@@ -18,6 +17,7 @@ from kvobs.stack.installs import (
     only_parent_of,
     parent_of,
 )
+from kvobs.stack.record import Record
 from kvobs.stack.workloads import namespace_of
 
 from .clusters import cluster, parent_in

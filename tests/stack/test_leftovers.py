@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kvobs.stack.applyset import PARENT_NAME, Record, ReleaseRecord, parent, read_record
+from kvobs.stack.applyset import PARENT_NAME, parent
 from kvobs.stack.chart import names_of
 from kvobs.stack.facts import Object, Ref
 from kvobs.stack.leftovers import (
@@ -20,6 +20,7 @@ from kvobs.stack.leftovers import (
     volume_namespaces,
     volumes,
 )
+from kvobs.stack.record import Record, ReleaseRecord, read_record
 
 RELEASE = ReleaseRecord(namespace="monitoring", name="kps", chart="c", chart_version="1")
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from kvobs.stack.applyset import Record, ReleaseRecord, applyset_id, parent
+from kvobs.stack.applyset import applyset_id, parent
 from kvobs.stack.facts import Object
 from kvobs.stack.objects import owned
 from kvobs.stack.occupants import goes_by_itself, occupants
+from kvobs.stack.record import Record, ReleaseRecord
 
 APPLYSET = applyset_id("kvobs", "monitoring")
 RELEASE = ReleaseRecord(namespace="monitoring", name="kps", chart="c", chart_version="1")

@@ -12,11 +12,12 @@ import pytest
 
 from kvobs.errors import ActionError
 from kvobs.settings import Settings
-from kvobs.stack.applyset import ABSENT, PART_OF_LABEL, ForeignField, Record, ReleaseRecord, applyset_id
+from kvobs.stack.applyset import PART_OF_LABEL, applyset_id
 from kvobs.stack.choice import choose
 from kvobs.stack.facts import ClusterPolicy, Facts, LoadedDashboard, Ref
 from kvobs.stack.objects import ref
 from kvobs.stack.plan import Plan, make_plan
+from kvobs.stack.record import ABSENT, ForeignField, Record, ReleaseRecord
 
 from .clusters import SIDECAR, cluster, grafana, parent_in, prometheus, source, stack
 from .snapshots import TEMPLATES

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kvobs.settings import Settings
-from kvobs.stack.applyset import Record, applyset_id
+from kvobs.stack.applyset import applyset_id
 from kvobs.stack.objects import MANAGED_BY, PART_OF_LABEL
 from kvobs.stack.recognise import Snapshot, facts, sidecar_labels, told_grafana
+from kvobs.stack.record import Record
 
 from .clusters import parent_in
 from .snapshots import DATA, Case, as_far_as, cases, load, plain

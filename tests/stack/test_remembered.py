@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kvobs.settings import CHART, CHART_VERSION, Settings
-from kvobs.stack.applyset import Record, ReleaseRecord
 from kvobs.stack.choice import choose
 from kvobs.stack.facts import Facts, MetricsPod
 from kvobs.stack.plan import make_plan
 from kvobs.stack.recognise import Snapshot, facts
+from kvobs.stack.record import Record, ReleaseRecord
 from kvobs.stack.remembered import recalled, record_of, remembered
 
 from .clusters import after_helm, cluster, parent_in, stack

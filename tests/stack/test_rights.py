@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 
 from kvobs.settings import Settings
-from kvobs.stack.applyset import ForeignField, Record, ReleaseRecord, parent
+from kvobs.stack.applyset import parent
 from kvobs.stack.chart import names_of
 from kvobs.stack.choice import choose
 from kvobs.stack.facts import Facts, Ref
 from kvobs.stack.leftovers import names_left
 from kvobs.stack.plan import Plan, make_plan
+from kvobs.stack.record import ForeignField, Record, ReleaseRecord
 from kvobs.stack.rights import Right, rights_needed, rights_to_uninstall
 
 from .clusters import stack

@@ -9,12 +9,12 @@ import pytest
 
 from kvobs.dashboard.intervals import duration_s, intervals
 from kvobs.settings import Dcgm, Settings
-from kvobs.stack.applyset import Record, ReleaseRecord
 from kvobs.stack.choice import choose
 from kvobs.stack.dcgm_policy import EXPORTER
 from kvobs.stack.facts import ClusterPolicy, Facts, MetricsPod, Monitor, Service, ServicePort
 from kvobs.stack.objects import OURS
 from kvobs.stack.plan import Plan, make_plan
+from kvobs.stack.record import Record, ReleaseRecord
 from kvobs.stack.scrape_intervals import scrape_interval
 from kvobs.stack.targets import ENDPOINTS
 from kvobs.stack.values import read_values, user_values

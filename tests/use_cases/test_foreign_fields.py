@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kvobs.errors import Conflict
-from kvobs.stack.applyset import ABSENT, ForeignField
 from kvobs.stack.facts import Object, Ref
+from kvobs.stack.record import ABSENT, ForeignField
 from kvobs.use_cases.foreign_fields import RESTORE_TRIES, restore_fields
 
 POLICY = Ref("ClusterPolicy.nvidia.com", "", "cluster-policy")

@@ -15,9 +15,9 @@ from kvobs.errors import Forbidden, KvobsError, Unanswered
 from kvobs.health.answers import NoAnswer, Refused, Result
 from kvobs.health.verdict import BoardVerdict, PanelVerdict
 from kvobs.settings import Settings, Verification
-from kvobs.stack.applyset import Record
 from kvobs.stack.facts import Object
 from kvobs.stack.notes import Note
+from kvobs.stack.record import Record
 from kvobs.stack.target import Target
 from kvobs.use_cases.install import InstallReport
 from kvobs.use_cases.one_look import OneLook

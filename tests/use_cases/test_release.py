@@ -12,9 +12,9 @@ import pytest
 from kvobs.adapters.helm import ChartInfo, HelmRelease
 from kvobs.errors import Forbidden, Undecided, UsageError
 from kvobs.settings import Settings
-from kvobs.stack.applyset import Record, ReleaseRecord
 from kvobs.stack.choice import DesiredRelease, choose
 from kvobs.stack.facts import Ref, Release
+from kvobs.stack.record import Record, ReleaseRecord
 from kvobs.stack.release_drift import Mending, ReleaseDrift
 from kvobs.stack.scrape_intervals import told_intervals
 from kvobs.stack.values import stack_values

@@ -16,9 +16,10 @@ from kvobs.errors import ApiError, Forbidden
 from kvobs.health.loading import LoadedBoard
 from kvobs.health.remedy import steps
 from kvobs.settings import Reach, Settings, Verification
-from kvobs.stack.applyset import ID_LABEL, PART_OF_LABEL, Record, parent
+from kvobs.stack.applyset import ID_LABEL, PART_OF_LABEL, parent
 from kvobs.stack.facts import Object
 from kvobs.stack.objects import kind_of
+from kvobs.stack.record import Record
 from kvobs.use_cases.look import look
 from kvobs.use_cases.one_look import OneLook
 from kvobs.use_cases.progress import Silent

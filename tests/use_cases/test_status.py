@@ -14,9 +14,10 @@ import pytest
 from kvobs.adapters.discovery import Discovery, Resource
 from kvobs.errors import Forbidden, Unanswered
 from kvobs.settings import Settings
-from kvobs.stack.applyset import PARENT_NAME, PART_OF_LABEL, Record, ReleaseRecord, applyset_id, parent
+from kvobs.stack.applyset import PARENT_NAME, PART_OF_LABEL, applyset_id, parent
 from kvobs.stack.facts import Object, Ref
 from kvobs.stack.objects import kind_of
+from kvobs.stack.record import Record, ReleaseRecord
 from kvobs.stack.selectors import matches, parse_selector
 from kvobs.use_cases.status import StatusReport, status
 

@@ -8,8 +8,8 @@ import pytest
 
 from kvobs.errors import ActionError, ApiError, Forbidden
 from kvobs.settings import Settings
-from kvobs.stack.applyset import Record
 from kvobs.stack.facts import Facts
+from kvobs.stack.record import Record
 from kvobs.use_cases.progress import Silent
 from kvobs.use_cases.staying import Staying
 

@@ -17,10 +17,11 @@ from kvobs.dashboard.boards import board_of
 from kvobs.errors import Unanswered, UsageError
 from kvobs.health.loading import LoadedBoard
 from kvobs.settings import Settings
-from kvobs.stack.applyset import ID_LABEL, PART_OF_LABEL, Record, parent
+from kvobs.stack.applyset import ID_LABEL, PART_OF_LABEL, parent
 from kvobs.stack.facts import Object
 from kvobs.stack.grafana_operator import DASHBOARD_KIND
 from kvobs.stack.objects import kind_of
+from kvobs.stack.record import Record
 from kvobs.use_cases.look import look
 from kvobs.use_cases.verifying.sources import boards_to_verify
 from tests.stack.cases import PARTS

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kvobs.errors import NotReady
-from kvobs.stack.applyset import Record
 from kvobs.stack.choice import DesiredRelease, Target
+from kvobs.stack.record import Record
 from kvobs.stack.values import grafana_of, prometheus_of
 from kvobs.use_cases.progress import Silent
 from kvobs.use_cases.wait import GONE_LIMIT_S, wait_gone, wait_ready

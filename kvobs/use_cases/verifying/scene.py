@@ -15,12 +15,12 @@ from ...health.loading import LoadedBoard
 from ...health.sources import Sources, sources_of
 from ...health.verdict import Finding
 from ...settings import Reach, Settings, Verification
-from ...stack.applyset import read_record
 from ...stack.candidates import chosen_prometheus
 from ...stack.choice import parent_of
 from ...stack.datasources import leads_to
 from ...stack.facts import Facts, Grafana, Prometheus
 from ...stack.notes import Note
+from ...stack.record import read_record
 from ..connect import cluster_of
 from ..look import look
 from ..one_look import OneLook

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kvobs.settings import Settings
-from kvobs.stack.applyset import Record, ReleaseRecord
 from kvobs.stack.checks.crds import may_conflict
 from kvobs.stack.checks.evidence import Crd, DryRun, Evidence, Permit, Quotas, Refusal, Slow, Trouble, Webhook
 from kvobs.stack.checks.run import every_check, run_checks
@@ -16,6 +15,7 @@ from kvobs.stack.checks.verdict import Checked
 from kvobs.stack.choice import choose
 from kvobs.stack.facts import ClusterPolicy, Facts, Object, Ref, Release
 from kvobs.stack.plan import make_plan
+from kvobs.stack.record import Record, ReleaseRecord
 from kvobs.stack.rights import Right
 from tests.stack.clusters import SIDECAR, cluster, grafana, parent_in, prometheus, stack
 from tests.stack.snapshots import TEMPLATES
